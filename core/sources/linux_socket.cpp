@@ -18,13 +18,8 @@
 // IP fragments that wait for reassembly are in /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", in bytes, limited
 // by ipfrag_high_thresh and ip6frag_high_thresh, in bytes). Events of our network namespace are in /proc/net/netstat and
 // snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <span>
 
-#include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/known_files.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/source.h"
@@ -70,26 +65,11 @@ constexpr std::string_view kPaths[] = {
     "/proc/net/packet",
     "/proc/net/netlink",
 };
-enum File : std::size_t {
-  kProtocols,
-  kSockstat,
-  kSockstat6,
-  kNetstat,
-  kSnmp,
-  kSnmp6,
-  kTcpMem,
-  kUdpMem,
-  kSctpMem,
-  kFragLimit,
-  kFrag6Limit,
-  kPacket,
-  kNetlink,
-  kFileCount
-};
-static_assert(std::size(kPaths) == kFileCount);
-constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these rarely change, or change slowly
-using Contents = std::array<std::optional<std::string_view>, kFileCount>;
+// The settings, after the counts, rarely change, or change slowly.
+using SocketFiles = KnownFiles<kPaths, ListedName<kPaths>("/proc/sys/net/ipv4/tcp_mem")>;
+using File = SocketFiles::File;
+constexpr File kProtocols = "/proc/net/protocols";
+constexpr File kSockstat = "/proc/net/sockstat";
 
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
@@ -101,7 +81,9 @@ struct Account {
   std::size_t limit_place;  ///< Index of the number that is the limit.
   bool has_pressure;        ///< Whether the second one is a threshold.
 };
-constexpr Account kAccounts[] = {{"TCP", kTcpMem, 2, true}, {"UDP", kUdpMem, 0, false}, {"SCTP", kSctpMem, 2, true}};
+constexpr Account kAccounts[] = {{"TCP", "/proc/sys/net/ipv4/tcp_mem", 2, true},
+                                 {"UDP", "/proc/sys/net/ipv4/udp_mem", 0, false},
+                                 {"SCTP", "/proc/sys/net/sctp/sctp_mem", 2, true}};
 /// Protocols that share another's account.
 constexpr std::string_view kSharers[] = {"TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6"};
 
@@ -132,27 +114,28 @@ constexpr std::string_view kUdpFailure = "MemErrors";
 /// The sum of the counters that make up a protocol's failures. Nothing if the kernel has none of them.
 using Failures = std::optional<std::uint64_t>;
 
-Error no_counter(File file, std::size_t offset) {
-  return data_error(kPaths[file], offset, "expected a line of names and a line of as many numbers");
+/// Fills `numbers` from a line of names and a line of values. False if there is no such file, or it is damaged.
+bool read_counters(SocketFiles& files, File file, std::string_view prefix, std::span<KeyedNumber> numbers) {
+  const auto text = files.text(file);
+  if (!text) return false;
+  const auto wrong = read_paired_numbers(*text, prefix, numbers);
+  if (wrong) files.refuse(file, *wrong, "expected a line of names and a line of as many numbers");
+  return !wrong;
 }
 
-Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Staging& staging) {
-  if (!contents[kNetstat]) return {};
+void add_tcp_events(SocketFiles& files, Failures& failures, Staging& staging) {
   auto numbers = keyed_numbers(kTcpCounters);
-  if (const auto offset = read_paired_numbers(*contents[kNetstat], "TcpExt:", numbers)) return no_counter(kNetstat, *offset);
+  if (!read_counters(files, "/proc/net/netstat", "TcpExt:", numbers)) return;
   for (const KeyedNumber& number : numbers) {
     if (!number.value) continue;
     if (number.key == kPressureTime) {
       staging.statistics().add_double(kSocketPressureSeconds, static_cast<double>(*number.value) / 1e3, {"TCP"});
-      continue;
-    }
-    if (number.key == kTcpFailure) {
+    } else if (number.key == kTcpFailure) {
       failures = number.value;
     } else {
       staging.statistics().add(kSocketEvents, *number.value, {"TCP", number.key});
     }
   }
-  return {};
 }
 
 void add_udp_event(std::string_view protocol, std::string_view kind, const std::optional<std::uint64_t>& number,
@@ -166,45 +149,38 @@ void add_udp_event(std::string_view protocol, std::string_view kind, const std::
 }
 
 /// MemErrors exist since Linux 5.11. UDP-Lite was removed in 7.2.
-Result<void> parse_udp_events(const Contents& contents, Failures& failures, Staging& staging) {
+void add_udp_events(SocketFiles& files, Failures& failures, Staging& staging) {
   struct Lines {
     std::string_view prefix;
     std::string_view protocol;
   };
-  constexpr Lines kLines[] = {{"Udp:", "UDP"}, {"UdpLite:", "UDP-Lite"}};
-  for (const Lines& lines : kLines) {
-    if (!contents[kSnmp]) break;
+  for (const Lines& lines : {Lines{"Udp:", "UDP"}, {"UdpLite:", "UDP-Lite"}}) {
     auto numbers = keyed_numbers(kUdpCounters);
-    if (const auto offset = read_paired_numbers(*contents[kSnmp], lines.prefix, numbers)) return no_counter(kSnmp, *offset);
+    if (!read_counters(files, "/proc/net/snmp", lines.prefix, numbers)) break;
     for (const KeyedNumber& number : numbers) add_udp_event(lines.protocol, number.key, number.value, failures, staging);
   }
-  if (!contents[kSnmp6]) return {};
+  const auto text = files.text("/proc/net/snmp6");
+  if (!text) return;
   auto numbers = keyed_numbers(kUdp6Counters);
-  if (const auto offset = read_keyed_numbers(*contents[kSnmp6], numbers)) {
-    return data_error(kPaths[kSnmp6], *offset, "expected a line with a counter and its value");
+  if (const auto offset = read_keyed_numbers(*text, numbers)) {
+    return files.refuse("/proc/net/snmp6", *offset, "expected a line with a counter and its value");
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t kind = i % std::size(kUdpCounters);
     add_udp_event(i == kind ? "UDPv6" : "UDPLITEv6", kUdpCounters[kind], numbers[i].value, failures, staging);
   }
-  return {};
 }
 
 /// Adds the limit and the pressure threshold from "min pressure max", in pages. 2^64 bytes or more mean no limit.
-Result<void> parse_limits(const Contents& contents, const Account& account, std::uint64_t page_size, StagedType& type,
-                          Staging& staging) {
-  if (!contents[account.limits]) return {};
-  std::string_view rest = trim(*contents[account.limits]);
+void add_limits(SocketFiles& files, const Account& account, std::uint64_t page_size, StagedType& type, Staging& staging) {
   std::array<std::uint64_t, 3> bytes{};
-  for (std::uint64_t& value : bytes) {
-    std::string_view word;
-    const auto pages = next_word(rest, word) ? parse_u64(word) : std::nullopt;
-    if (!pages) return data_error(kPaths[account.limits], 0, "expected three numbers of pages");
-    if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
+  for (std::size_t place = 0; place < bytes.size(); ++place) {
+    const auto pages = files.number(account.limits, place);
+    if (!pages) return;
+    if (__builtin_mul_overflow(*pages, page_size, &bytes[place])) bytes[place] = 0;
   }
   if (account.has_pressure && bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
   if (bytes[account.limit_place] != 0) type.set(Field::kBytesLimit, bytes[account.limit_place]);
-  return {};
 }
 
 /// Indexes of the wanted columns.
@@ -244,84 +220,78 @@ Protocol read_protocol(std::string_view line, const Columns& columns) {
   return protocol;
 }
 
-/// Sets the figures from a protocol's line.
-Result<void> fill_type(const Protocol& protocol, std::size_t offset, std::uint64_t page_size, StagedType& type) {
+/// Sets the figures from a protocol's line. False if its memory has no 64 bits.
+bool fill_type(const Protocol& protocol, std::uint64_t page_size, StagedType& type) {
   type.set(Field::kSize, *protocol.size);
   if (*protocol.sockets >= 0) type.set(Field::kCount, static_cast<std::uint64_t>(*protocol.sockets));
-  if (*protocol.memory < 0 || is_sharer(protocol.name)) return {};
-  if (__builtin_mul_overflow(static_cast<std::uint64_t>(*protocol.memory), page_size, &type.figures[Field::kBytes])) {
-    return data_error(kPaths[kProtocols], offset, "reports a protocol with more than 2^64 bytes");
-  }
-  type.fields.add(Field::kBytes);
-  return {};
+  if (*protocol.memory < 0 || is_sharer(protocol.name)) return true;
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(*protocol.memory), page_size, &bytes)) return false;
+  type.set(Field::kBytes, bytes);
+  return true;
 }
 
-Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, const Failures& tcp, const Failures& udp,
-                             Staging& staging) {
-  const std::string_view path = kPaths[kProtocols];
-  const std::string_view text = *contents[kProtocols];
-  std::string_view rest = text;
+void add_protocols(SocketFiles& files, std::uint64_t page_size, const Failures& tcp, const Failures& udp, Staging& staging) {
+  const auto text = files.text(kProtocols);
+  if (!text) return files.refuse(kProtocols, 0, "is missing");
+  std::string_view rest = *text;
   std::string_view line;
-  if (!next_line(rest, line)) return data_error(path, 0, "is empty");
-  const auto columns = find_columns(line);
+  const auto columns = next_line(rest, line) ? find_columns(line) : std::nullopt;
   if (!columns) {
-    return data_error(path, 0, "expected a header line with the columns protocol, size, sockets, memory and press");
+    return files.refuse(kProtocols, 0, "expected a header line with the columns protocol, size, sockets, memory and press");
   }
   std::uint32_t known = 0;  // a bit per account: shared figures are reported at the first protocol
   while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    if (rest.find('\n') == std::string_view::npos) return data_error(path, offset, "ends within a line");
+    const std::size_t offset = text->size() - rest.size();
     next_line(rest, line);
     const Protocol protocol = read_protocol(line, *columns);
-    if (!protocol.is_whole()) return data_error(path, offset, "expected a protocol with its size, sockets and memory");
+    if (!protocol.is_whole())
+      return files.refuse(kProtocols, offset, "expected a protocol with its size, sockets and memory");
     StagedType& type = staging.add(protocol.name);
-    if (auto result = fill_type(protocol, offset, page_size, type); !result) return result;
+    if (!fill_type(protocol, page_size, type)) {
+      return files.refuse(kProtocols, offset, "reports a protocol with more than 2^64 bytes");
+    }
     const Account* const account = account_of(protocol.name);
     if (account == nullptr) continue;
     const std::uint32_t bit = 1U << static_cast<unsigned>(account - kAccounts);
     if ((known & bit) != 0) continue;
     known |= bit;
-    if (account->limits == kTcpMem) type.set(Field::kFailures, tcp);
-    if (account->limits == kUdpMem) type.set(Field::kFailures, udp);
+    if (account->protocol == "TCP") type.set(Field::kFailures, tcp);
+    if (account->protocol == "UDP") type.set(Field::kFailures, udp);
     if (protocol.pressure == "yes" || protocol.pressure == "no") {
       staging.statistics().add(kSocketPressure, protocol.pressure == "yes" ? 1 : 0, {protocol.name});
     }
-    if (auto result = parse_limits(contents, *account, page_size, type, staging); !result) return result;
+    add_limits(files, *account, page_size, type, staging);
   }
-  if (staging.types().empty()) return data_error(path, text.size(), "has no protocol");
-  return {};
+  if (staging.types().empty()) files.refuse(kProtocols, text->size(), "has no protocol");
 }
 
 /// Adds `alloc` of the line "TCP: inuse N orphan N tw N alloc N mem N", the only one that has it.
-Result<void> parse_allocated(const Contents& contents, Staging& staging) {
-  if (!contents[kSockstat]) return {};
-  std::string_view rest = *contents[kSockstat];
+void add_allocated(SocketFiles& files, Staging& staging) {
+  const auto text = files.text(kSockstat);
+  std::string_view rest = text.value_or("");
   std::string_view line;
   std::string_view word;
   std::string_view value;
   while (next_line(rest, line)) {
-    const auto offset = static_cast<std::size_t>(line.data() - contents[kSockstat]->data());
+    const auto offset = static_cast<std::size_t>(line.data() - text->data());
     if (!next_word(line, word) || word != "TCP:") continue;
     while (next_word(line, word) && next_word(line, value)) {
       if (word != "alloc") continue;
       const auto count = parse_u64(value);
-      if (!count) return data_error(kPaths[kSockstat], offset, "expected a number of sockets after alloc");
-      staging.statistics().add(kSocketsAllocated, *count, {"TCP"});
-      return {};
+      if (!count) return files.refuse(kSockstat, offset, "expected a number of sockets after alloc");
+      return staging.statistics().add(kSocketsAllocated, *count, {"TCP"});
     }
   }
-  return {};
 }
 
 /// Adds the fragments from the line "FRAG: inuse N memory B" of a file.
-Result<void> parse_fragments(const Contents& contents, File file, File limit_file, std::string_view name, Staging& staging) {
-  if (!contents[file]) return {};
-  const std::string_view text = *contents[file];
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t offset = text.size() - rest.size();
-    if (rest.find('\n') == std::string_view::npos) return data_error(kPaths[file], offset, "ends within a line");
-    std::string_view line;
-    next_line(rest, line);
+void add_fragments(SocketFiles& files, File file, File limit_file, std::string_view name, Staging& staging) {
+  const auto text = files.text(file);
+  std::string_view rest = text.value_or("");
+  std::string_view line;
+  while (next_line(rest, line)) {
+    const auto offset = static_cast<std::size_t>(line.data() - text->data());
     std::string_view word;
     if (!next_word(line, word) || !word.ends_with(':') || word.substr(0, word.size() - 1) != name) continue;
     std::optional<std::uint64_t> count;
@@ -331,84 +301,64 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
       if (word == "inuse") count = parse_u64(value);
       if (word == "memory") bytes = parse_u64(value);
     }
-    if (!count || !bytes) return data_error(kPaths[file], offset, "expected the numbers of inuse and memory");
+    if (!count || !bytes) return files.refuse(file, offset, "expected the numbers of inuse and memory");
     StagedType& type = staging.add(name);
     type.set(Field::kCount, *count);
     type.set(Field::kBytes, *bytes);
-    if (!contents[limit_file]) return {};
-    const auto limit = parse_u64(trim(*contents[limit_file]));
-    if (!limit) return data_error(kPaths[limit_file], 0, "expected a number of bytes");
-    type.set(Field::kBytesLimit, *limit);
-    return {};
+    type.set(Field::kBytesLimit, files.number(limit_file));
+    return;
   }
-  return {};
 }
 
 /// Adds up the queues of packet sockets (net/packet/af_packet.c, packet_seq_show) or netlink sockets
 /// (net/netlink/af_netlink.c, netlink_native_seq_show): a header line, then a line per socket. The file of packet sockets
 /// has no drops.
-Result<void> parse_queues(const Contents& contents, File file, std::string_view type, Staging& staging) {
-  if (!contents[file]) return {};
+void add_queues(SocketFiles& files, File file, std::string_view type, Staging& staging) {
+  const auto text = files.text(file);
+  if (!text) return;
   std::array<ColumnTotal, 2> columns = {ColumnTotal{"Rmem"}, {"Drops"}};
   std::size_t rows = 0;
-  if (const auto offset = sum_columns(*contents[file], Digits::kDecimal, columns, rows)) {
-    return data_error(kPaths[file], *offset, "expected a line of names, or a socket with its queue");
+  if (const auto offset = sum_columns(*text, Digits::kDecimal, columns, rows)) {
+    return files.refuse(file, *offset, "expected a line of names, or a socket with its queue");
   }
   if (columns[0].is_present) staging.statistics().add(kSocketQueuedBytes, columns[0].sum, {type});
   if (columns[1].is_present) staging.statistics().add(kSocketDrops, columns[1].sum, {type});
-  return {};
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view bundle = raw.parts[kBundlePart].view();
-  const std::string_view settings = raw.parts[kSettingsPart].view();
-  Contents contents;
-  const std::span all(contents);
-  if (!find_contents(bundle, kCountPaths, all.first(kCountPaths.size())) || !contents[kProtocols]) {
-    return data_error(kPaths[kProtocols], bundle.size(), "the data ends early");
-  }
-  if (!find_contents(settings, kSettingPaths, all.subspan(kCountPaths.size()))) {
-    return data_error(kSettingPaths[0], settings.size(), "the data ends early");
-  }
+  SocketFiles files(raw.parts[kBundlePart].view(), raw.parts[kSettingsPart].view());
   Failures tcp;
   Failures udp;
-  if (auto result = parse_tcp_events(contents, tcp, staging); !result) return result;
-  if (auto result = parse_udp_events(contents, udp, staging); !result) return result;
-  if (auto result = parse_protocols(contents, raw.page_size, tcp, udp, staging); !result) return result;
-  if (auto result = parse_allocated(contents, staging); !result) return result;
-  if (auto result = parse_queues(contents, kPacket, "PACKET", staging); !result) return result;
-  if (auto result = parse_queues(contents, kNetlink, "NETLINK", staging); !result) return result;
-  if (auto result = parse_fragments(contents, kSockstat, kFragLimit, "FRAG", staging); !result) return result;
-  return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
+  add_tcp_events(files, tcp, staging);
+  add_udp_events(files, udp, staging);
+  add_protocols(files, raw.page_size, tcp, udp, staging);
+  add_allocated(files, staging);
+  add_queues(files, "/proc/net/packet", "PACKET", staging);
+  add_queues(files, "/proc/net/netlink", "NETLINK", staging);
+  add_fragments(files, kSockstat, "/proc/sys/net/ipv4/ipfrag_high_thresh", "FRAG", staging);
+  add_fragments(files, "/proc/net/sockstat6", "/proc/sys/net/ipv6/ip6frag_high_thresh", "FRAG6", staging);
+  if (files.error()) return *files.error();
+  return {};
 }
 
 struct State final : ReaderState {
-  FileList counts;        ///< files to read; empty until found
-  SettingFiles settings;  ///< files that are read less often
-  Buffer scratch;
+  SocketFiles::Lists files;
 };
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.files.counts.empty()) {
+    if (auto result = SocketFiles::find(view, ListTime::kWhenRead, kPaths[kProtocols], state.files); !result) return result;
+  }
+  return SocketFiles::read(view, state.parse_count, kPaths[kProtocols], state.files, raw.parts[kBundlePart],
+                           raw.parts[kSettingsPart]);
+}
 
 /// Files with counts are kept open, because opening a file in /proc/net costs as much as reading it. Settings are opened at
 /// each read.
-Result<void> find_files(KernelView& view, ListTime when, State& state) {
-  (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
-  return list_known_files(view, when, kCountPaths, kPaths[kProtocols], state.scratch, state.counts);
+Result<void> open(KernelView& view, RawBytes&, State& state) {
+  return SocketFiles::find(view, ListTime::kWhenOpened, kPaths[kProtocols], state.files);
 }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.counts.empty()) {
-    if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
-  }
-  look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
-  look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
-  Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  return read_known_files(view, state.counts, kPaths[kProtocols], bundle);
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, ListTime::kWhenOpened, state); }
 
 constexpr std::string_view kReopened[] = {
     "/proc/sys/net"};  // for SCTP and IPv6, whose modules may load later; /proc/net is always accessible
@@ -440,7 +390,7 @@ extern const SourceDescriptor descriptor{
     .allocator = Allocator::kSocket,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = kCountPaths.size(),
+    .max_files = SocketFiles::kCountPaths.size(),
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; TCP's bytes include TCPv6 and MPTCP, UDP's include UDPv6 and UDP-Lite, and control groups "

@@ -22,15 +22,9 @@
 // The kernel counts watches of epoll, inotify and fanotify per user, but no file shows the counts. Only the limit per user
 // is exported. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark contain the watches of all users. The
 // kernel reports no entry size, so only tables counted in bytes have bytes.
-#include <algorithm>
-#include <array>
 #include <limits>
-#include <optional>
-#include <span>
 
-#include "core/base/text.h"
-#include "core/collect/file_list.h"
-#include "core/collect/table_files.h"
+#include "core/collect/known_files.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/parse/sysv_ipc.h"
@@ -52,6 +46,56 @@ constexpr SystemMetric kNegativeDentries =
 
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
+
+// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read once a
+// minute only.
+constexpr std::string_view kPaths[] = {
+    "/proc/sys/fs/file-nr",
+    "/proc/net/stat/nf_conntrack",
+    "/proc/net/stat/arp_cache",
+    "/proc/net/stat/ndisc_cache",
+    "/proc/loadavg",
+    "/proc/net/sockstat",
+    "/proc/net/netstat",
+    "/proc/meminfo",
+    "/proc/sys/fs/inode-state",
+    "/proc/sys/fs/dentry-state",
+    "/proc/sys/net/netfilter/nf_conntrack_count",
+    "/proc/key-users",
+    "/proc/sys/fs/aio-nr",
+    "/proc/sys/kernel/pty/nr",
+    "/proc/sysvipc/shm",
+    "/proc/sysvipc/sem",
+    "/proc/sysvipc/msg",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
+    "/proc/sys/kernel/threads-max",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/fs/aio-max-nr",
+    "/proc/sys/kernel/pty/max",
+    "/proc/sys/kernel/shmmni",
+    "/proc/sys/kernel/shmall",
+    "/proc/sys/kernel/sem",
+    "/proc/sys/kernel/msgmni",
+    "/proc/sys/net/ipv4/tcp_max_orphans",
+    "/proc/sys/net/ipv4/tcp_max_tw_buckets",
+    "/proc/sys/fs/epoll/max_user_watches",
+    "/proc/sys/fs/inotify/max_user_watches",
+    "/proc/sys/fs/inotify/max_user_instances",
+    "/proc/sys/fs/fanotify/max_user_marks",
+    "/proc/sys/fs/fanotify/max_user_groups",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/max_map_count",
+    "/proc/sys/net/core/somaxconn",
+    "/proc/sys/net/core/rmem_max",
+    "/proc/sys/net/core/wmem_max",
+};
+using TableFiles = KnownFiles<kPaths, ListedName<kPaths>("/proc/sys/fs/inode-state")>;
+using File = TableFiles::File;
+using Number = TableFiles::Number;
 
 /// Sets a limit: kernels express "unlimited" as the largest signed long.
 void set_limit(StagedType& type, Field field, const Number& limit) {
@@ -423,29 +467,22 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 struct State final : ReaderState {
-  FileList counts;        ///< files to read; empty until found
-  SettingFiles settings;  ///< files that are read less often
-  Buffer scratch;
+  TableFiles::Lists files;
 };
 
 /// No file needs a privilege, and modules add some, so they are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
-  (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
   // A dump, or a capture of a few files, may have only the last file, which is not a table.
-  auto found = list_known_files(view, ListTime::kWhenRead, kTablePaths, {}, state.scratch, state.counts);
-  return found ? list_known_files(view, ListTime::kWhenRead, kCountPaths, {}, state.scratch, state.counts) : found;
+  constexpr std::span kTablePaths = std::span(kPaths).first(File("/proc/meminfo"));
+  auto found = list_known_files(view, ListTime::kWhenRead, kTablePaths, {}, state.files.scratch, state.files.counts);
+  return found ? TableFiles::find(view, ListTime::kWhenRead, {}, state.files) : found;
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.counts.empty()) {
+  if (state.files.counts.empty()) {
     if (auto result = find_files(view, state); !result) return result;
   }
-  look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
-  look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
-  Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  return read_known_files(view, state.counts, {}, bundle);
+  return TableFiles::read(view, state.parse_count, {}, state.files, raw.parts[kBundlePart], raw.parts[kSettingsPart]);
 }
 
 // Kept open: the table of files, which must be readable even when no file can be opened, and those that are read at every

@@ -124,7 +124,7 @@ TEST_F(Tables, ThatAreWrongAreRefusedWithThePlace) {
     files_.expect_refused_with("/proc/" + path, content, offset);
   };
   for (const char* number : {"", "x\n", "18446744073709551616\n"}) refused("sys/fs/aio-nr", number);
-  refused("sys/fs/aio-nr", "12", 2);
+  refused("sys/fs/aio-nr", "12");
   refused("sys/fs/file-nr", "1 2\n");
   refused("loadavg", "1 2 3 4/x\n");
   refused("key-users", "0: 1 2/3 4/5 6/7\n1: 1 2/3 4/5\n", 17);
