@@ -79,7 +79,7 @@ class FilesOfKernel {
     manifest.machine = kernel_.file().machine() == Machine::kX86 ? "amd64" : "arm64";
     manifest.page_size = machine.page_bytes;
     manifest.cpus_present = format_list(machine.cpus);
-    manifest.nodes = machine.domains;
+    manifest.nodes = static_cast<std::uint32_t>(machine.domains.size());
     manifest.how = "read from the crash dump " + kernel_.name() + " with the kernel " + kernel_.file().name();
     const PollInfo poll{.label = "crash dump", .realtime_ns = crash_time_of(kernel_), .monotonic_ns = 0};
     for (const auto& [path, text] : {std::pair{std::string("manifest.yaml"), format_manifest(manifest)},
@@ -88,7 +88,7 @@ class FilesOfKernel {
     }
     for (const auto& [name, value] :
          {std::pair{"kern.smp.maxid", machine.cpu_slots - 1}, std::pair{"kern.smp.maxcpus", machine.cpu_slots},
-          std::pair{"vm.ndomains", machine.domains},
+          std::pair{"vm.ndomains", manifest.nodes},
           std::pair{"hw.pagesize", static_cast<std::uint32_t>(machine.page_bytes)}}) {
       if (auto added = add_sysctl(name, number_bytes(value)); !added) return added;
     }

@@ -2,6 +2,7 @@
 #include "core/postmortem/freebsd/machine.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/postmortem/container/bytes.h"
 #include "core/postmortem/kernel/struct_reader.h"
@@ -63,7 +64,8 @@ FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
   }
   if (machine.cpus.empty()) {
     note("all_cpus names no CPU, so all up to the highest are read");
-    for (std::uint32_t cpu = 0; cpu < machine.cpu_slots; ++cpu) machine.cpus.push_back(cpu);
+    machine.cpus.resize(machine.cpu_slots);
+    std::iota(machine.cpus.begin(), machine.cpus.end(), 0U);
   }
   const auto domains = kernel.read_variable<std::uint32_t>("vm_ndomains");
   if (!domains) {
@@ -71,7 +73,8 @@ FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
   } else if (*domains == 0 || *domains > kMaxDomains) {
     note("vm_ndomains is " + std::to_string(*domains) + ", which is impossible, so one domain is shown");
   } else {
-    machine.domains = *domains;
+    machine.domains.resize(*domains);
+    std::iota(machine.domains.begin(), machine.domains.end(), 0U);
   }
   machine.per_cpu_base = per_cpu_base_of(kernel);
   machine.early_counter = early_counter_of(kernel, machine.per_cpu_base);

@@ -12,10 +12,10 @@ namespace memstat::postmortem {
 
 /// CPUs and memory of the dumped machine.
 struct FreeBsdMachine {
-  std::vector<std::uint32_t> cpus;  ///< CPU numbers in all_cpus, ascending; never empty.
-  std::uint32_t cpu_slots = 1;      ///< mp_maxid + 1.
-  std::uint32_t domains = 1;        ///< vm_ndomains.
-  std::uint64_t page_bytes = 4096;  ///< Also the distance between the per-CPU areas of two CPUs.
+  std::vector<std::uint32_t> cpus;           ///< CPU numbers in all_cpus, ascending; never empty.
+  std::uint32_t cpu_slots = 1;               ///< mp_maxid + 1.
+  std::vector<std::uint32_t> domains = {0};  ///< Numbers from 0 to vm_ndomains - 1.
+  std::uint64_t page_bytes = 4096;           ///< Also the distance between the per-CPU areas of two CPUs.
   /// Added to the kernel's per-CPU pointers; on amd64 they are offsets from the array of struct pcpu.
   std::uint64_t per_cpu_base = 0;
   /// The target of counters that the kernel has not initialized yet; 0: unknown.

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
+#include <functional>
+#include <queue>
 #include <utility>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/postmortem/freebsd/list.h"
-#include "core/postmortem/kernel/struct_reader.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -55,13 +55,13 @@ class ItemReader {
 
   Result<SlabObjects> run() {
     if (!has_types()) return missing_type(kernel_, "uma_slab");
-    if (auto loaded = keg_.load(zone_.keg); !loaded) return loaded.error();
-    items_per_slab_ = std::min(keg_.get(keg_items_), kMaxItemsOfSlab);
-    item_bytes_ = keg_.get(keg_footprint_);
-    is_off_page_ = (keg_.get(keg_flags_) & kSlabIsOffPage) != 0;
+    if (auto loaded = uma_.keg.load(zone_.keg); !loaded) return loaded.error();
+    items_per_slab_ = std::min(uma_.keg.get(uma_.keg_items), kMaxItemsOfSlab);
     for (const std::uint64_t zone : zone_.zones_of_keg) collect_cached(zone);
     std::sort(cached_.begin(), cached_.end());
-    for (std::uint32_t domain = 0; domain < machine_.domains; ++domain) read_domain(domain);
+    load_each(
+        uma_.keg_domain, zone_.keg + *uma_.domains_at, machine_.domains, "domain ",
+        [this](std::uint32_t domain) { read_domain(domain); }, noted_);
     found_.counted = expected_ - std::min(expected_, free_in_slabs_ + cached_count_);
     if (found_.count != found_.counted) {
       note(std::to_string(found_.count) + " allocated objects were found; by its counters there are " +
@@ -73,40 +73,32 @@ class ItemReader {
 
  private:
   [[nodiscard]] bool has_types() const {
-    return keg_items_ && keg_footprint_ && keg_header_at_ && domains_at_ && domain_.size() != 0 && partial_ && full_ &&
-           slab_next_ && slab_free_count_ && bits_at_ && hash_data_ && slab_in_hash_at_ && cpus_at_ && cache_.size() != 0 &&
-           zone_domain_.size() != 0 && domain_buckets_ && bucket_count_ && bucket_next_ && items_at_;
+    return uma_.has_arrays() && uma_.keg_items && uma_.keg_footprint && uma_.keg_header_at && uma_.partial && uma_.full &&
+           slab_next_ && slab_free_count_ && bits_at_ && hash_data_ && slab_in_hash_at_ && uma_.zone_buckets &&
+           bucket_count_ && bucket_next_ && items_at_;
   }
-
   void note(std::string what) {
     if (found_.notes.size() < kMaxUmaNotes) found_.notes.push_back(std::move(what));
   }
 
   /// Collects the items that a zone caches.
   void collect_cached(std::uint64_t zone) {
-    for (const std::uint32_t cpu : machine_.cpus) {
-      if (auto loaded = cache_.load(zone + *cpus_at_ + cpu * cache_.size()); !loaded) {
-        note("CPU " + std::to_string(cpu) + ": " + to_string(loaded.error()));
-        continue;
-      }
+    const auto take_cpu = [this](std::uint32_t /*cpu*/) {
       // The count in a CPU's bucket is outdated: it dates from when the CPU took the bucket.
-      for (const auto& [bucket, count] : cpu_buckets_) take_bucket(cache_.get(bucket), cache_.get(count));
-    }
-    const std::uint64_t begin = zone + *cpus_at_ + machine_.cpu_slots * cache_.size();
-    for (std::uint32_t domain = 0; domain < machine_.domains; ++domain) {
-      if (auto loaded = zone_domain_.load(begin + domain * zone_domain_.size()); !loaded) {
-        note("domain " + std::to_string(domain) + " of the zone: " + to_string(loaded.error()));
-        continue;
-      }
-      const std::uint64_t first = zone_domain_.get(domain_buckets_);
-      const std::uint64_t cross = domain_cross_ ? zone_domain_.get(domain_cross_) : 0;
+      for (const auto& [bucket, count] : uma_.cpu_buckets) take_bucket(uma_.cache.get(bucket), uma_.cache.get(count));
+    };
+    load_each(uma_.cache, uma_.cpus_of(zone), machine_.cpus, "CPU ", take_cpu, noted_);
+    const auto take_domain = [this](std::uint32_t domain) {
+      const std::uint64_t cross = uma_.zone_domain.get(uma_.zone_cross);
       LongList list(kMaxBuckets);
-      for (std::uint64_t at = first; list.goes_on(at); at = bucket_.get(bucket_next_)) {
+      for (std::uint64_t at = uma_.zone_domain.get(uma_.zone_buckets); list.goes_on(at); at = bucket_.get(bucket_next_)) {
         if (!take_own_bucket(at)) break;
       }
       if (!list.damage().empty()) note("buckets of domain " + std::to_string(domain) + ": " + list.damage());
       if (cross != 0) take_own_bucket(cross);
-    }
+    };
+    load_each(uma_.zone_domain, uma_.domains_of(zone, machine_), machine_.domains, "the zone's domain ", take_domain,
+              noted_);
   }
 
   /// Loads a bucket with a valid count of its own. Returns false if it is unreadable.
@@ -133,16 +125,15 @@ class ItemReader {
     note("the bucket at " + hex(address) + ": " + to_string(read.error()));
   }
 
+  /// Reads the slabs of the loaded domain. Its third list has only completely free slabs.
   void read_domain(std::uint32_t domain) {
-    const std::string subject = "domain " + std::to_string(domain);
-    if (auto loaded = domain_.load(zone_.keg + *domains_at_ + domain * domain_.size()); !loaded) {
-      return note(subject + ": " + to_string(loaded.error()));
+    const std::uint64_t slabs =
+        uma_.keg_domain.get(uma_.domain_pages) / std::max<std::uint64_t>(1, uma_.keg.get(uma_.keg_pages));
+    expected_ = saturating_sum(expected_, saturating_product(slabs, items_per_slab_));
+    free_in_slabs_ = saturating_sum(free_in_slabs_, uma_.keg_domain.get(uma_.domain_free));
+    for (const StructField head : {uma_.partial, uma_.full}) {
+      read_slabs("domain " + std::to_string(domain), uma_.keg_domain.get(head));
     }
-    const std::uint64_t pages_per_slab = std::max<std::uint64_t>(1, keg_.get(keg_pages_));
-    expected_ = saturating_sum(expected_, saturating_product(domain_.get(domain_pages_) / pages_per_slab, items_per_slab_));
-    free_in_slabs_ = saturating_sum(free_in_slabs_, domain_.get(domain_free_));
-    // The third list has only completely free slabs.
-    for (const StructField head : {partial_, full_}) read_slabs(subject, domain_.get(head));
   }
 
   void read_slabs(const std::string& subject, std::uint64_t first) {
@@ -158,8 +149,8 @@ class ItemReader {
 
   /// Reads the loaded slab.
   void read_uma_slab(std::uint64_t slab) {
-    std::uint64_t begin = slab - keg_.get(keg_header_at_);
-    if (is_off_page_) {
+    std::uint64_t begin = slab - uma_.keg.get(uma_.keg_header_at);
+    if ((uma_.keg.get(uma_.keg_flags) & kSlabIsOffPage) != 0) {
       if (auto loaded = hash_slab_.load(slab - *slab_in_hash_at_); !loaded) {
         return note("the slab at " + hex(slab) + ": " + to_string(loaded.error()));
       }
@@ -171,12 +162,13 @@ class ItemReader {
         !read) {
       return note("the slab at " + hex(slab) + ": " + to_string(read.error()));
     }
+    const std::uint64_t item_bytes = uma_.keg.get(uma_.keg_footprint);
     std::uint64_t free = 0;
     for (std::uint64_t item = 0; item < items_per_slab_; ++item) {
       if ((free_bits_[static_cast<std::size_t>(item / kBitsOfWord)] >> item % kBitsOfWord & 1U) != 0) {
         ++free;
       } else {
-        take_item(begin + item * item_bytes_);
+        take_item(begin + item * item_bytes);
       }
     }
     if (free != slab_.get(slab_free_count_)) {
@@ -188,27 +180,19 @@ class ItemReader {
   void take_item(std::uint64_t address) {
     if (std::binary_search(cached_.begin(), cached_.end(), address)) return;
     ++found_.count;
-    // A heap of the lowest addresses, with the highest of them at the top.
-    if (lowest_.size() < most_) {
-      lowest_.push_back(address);
-      std::push_heap(lowest_.begin(), lowest_.end());
-    } else if (!lowest_.empty() && address < lowest_.front()) {
-      std::pop_heap(lowest_.begin(), lowest_.end());
-      lowest_.back() = address;
-      std::push_heap(lowest_.begin(), lowest_.end());
-    }
+    lowest_.push(address);
+    if (lowest_.size() > most_) lowest_.pop();
   }
 
   void read_words_of_found() {
-    std::sort_heap(lowest_.begin(), lowest_.end());
     const std::size_t words =
         static_cast<std::size_t>(std::min<std::uint64_t>(SlabObjects::kWords, zone_.object_size / sizeof(std::uint64_t)));
-    for (const std::uint64_t address : lowest_) {
-      SlabObject& object = found_.objects.emplace_back();
-      object.address = address;
-      object.words.resize(words);
-      if (!kernel_.read(address, reinterpret_cast<char*>(object.words.data()), words * sizeof(std::uint64_t))) {
-        object.words.clear();
+    found_.objects.resize(lowest_.size());
+    for (auto object = found_.objects.rbegin(); object != found_.objects.rend(); ++object, lowest_.pop()) {
+      object->address = lowest_.top();
+      object->words.resize(words);
+      if (!kernel_.read(object->address, reinterpret_cast<char*>(object->words.data()), words * sizeof(std::uint64_t))) {
+        object->words.clear();
       }
     }
   }
@@ -217,49 +201,22 @@ class ItemReader {
   const FreeBsdMachine& machine_;
   const UmaZone& zone_;
   std::uint64_t most_;
-
-  StructReader keg_{kernel_, "uma_keg"};
-  StructField keg_items_ = keg_.field("uk_ipers");
-  StructField keg_footprint_ = keg_.field("uk_rsize");
-  StructField keg_pages_ = keg_.field("uk_ppera");
-  StructField keg_flags_ = keg_.field("uk_flags");
-  StructField keg_header_at_ = keg_.field("uk_pgoff");
-  std::optional<std::uint64_t> domains_at_ = keg_.offset_of("uk_domain");
-  StructReader domain_{kernel_, "uma_domain"};
-  StructField partial_ = domain_.field("ud_part_slab.lh_first");
-  StructField full_ = domain_.field("ud_full_slab.lh_first");
-  StructField domain_pages_ = domain_.field("ud_pages");
-  StructField domain_free_ = domain_.field("ud_free_items");
-  StructReader slab_{kernel_, "uma_slab"};
-  StructField slab_next_ = slab_.field("us_link.le_next");
-  StructField slab_free_count_ = slab_.field("us_freecount");
-  std::optional<std::uint64_t> bits_at_ = slab_.offset_of("us_free");
-  StructReader hash_slab_{kernel_, "uma_hash_slab"};
-  StructField hash_data_ = hash_slab_.field("uhs_data");
-  std::optional<std::uint64_t> slab_in_hash_at_ = hash_slab_.offset_of("uhs_slab");
-  std::optional<std::uint64_t> cpus_at_ = StructReader(kernel_, "uma_zone").offset_of("uz_cpu");
-  StructReader cache_{kernel_, "uma_cache"};
-  std::pair<StructField, StructField> cpu_buckets_[3] = {
-      {cache_.field("uc_freebucket.ucb_bucket"), cache_.field("uc_freebucket.ucb_cnt")},
-      {cache_.field("uc_allocbucket.ucb_bucket"), cache_.field("uc_allocbucket.ucb_cnt")},
-      {cache_.field("uc_crossbucket.ucb_bucket"), cache_.field("uc_crossbucket.ucb_cnt")}};
-  StructReader zone_domain_{kernel_, "uma_zone_domain"};
-  StructField domain_buckets_ = zone_domain_.field("uzd_buckets.stqh_first");
-  StructField domain_cross_ = zone_domain_.field("uzd_cross");
-  StructReader bucket_{kernel_, "uma_bucket"};
-  StructField bucket_next_ = bucket_.field("ub_link.stqe_next");
-  StructField bucket_count_ = bucket_.field("ub_cnt");
-  std::optional<std::uint64_t> items_at_ = bucket_.offset_of("ub_bucket");
-
+  UmaTypes uma_{kernel_};
+  StructReader slab_{kernel_, "uma_slab"}, hash_slab_{kernel_, "uma_hash_slab"}, bucket_{kernel_, "uma_bucket"};
+  StructField slab_next_ = slab_.field("us_link.le_next"), slab_free_count_ = slab_.field("us_freecount"),
+              hash_data_ = hash_slab_.field("uhs_data"), bucket_next_ = bucket_.field("ub_link.stqe_next"),
+              bucket_count_ = bucket_.field("ub_cnt");
+  std::optional<std::uint64_t> bits_at_ = slab_.offset_of("us_free"), slab_in_hash_at_ = hash_slab_.offset_of("uhs_slab"),
+                               items_at_ = bucket_.offset_of("ub_bucket");
+  std::function<void(const std::string&, const std::string&)> noted_ =
+      [this](const std::string& subject, const std::string& why) { note(subject + ": " + why); };
   std::uint64_t items_per_slab_ = 0;
-  std::uint64_t item_bytes_ = 0;  // distance between items
-  bool is_off_page_ = false;
   std::vector<std::uint64_t> cached_;
   std::uint64_t cached_count_ = 0;
   std::uint64_t expected_ = 0;  // items of all slabs
   std::uint64_t free_in_slabs_ = 0;
-  std::vector<std::uint64_t> free_bits_;  // free items of the current slab
-  std::vector<std::uint64_t> lowest_;     // allocated items, as a heap
+  std::vector<std::uint64_t> free_bits_;       // free items of the current slab
+  std::priority_queue<std::uint64_t> lowest_;  // of the allocated items
   SlabObjects found_;
 };
 
@@ -269,11 +226,11 @@ class ZoneNames {
   explicit ZoneNames(FreeBsdKernel& kernel) : kernel_(kernel) {}
 
   Result<UmaWalk> run() {
-    if (!keg_next_ || !keg_zones_ || !zone_next_ || !zone_name_) return missing_type(kernel_, "uma_zone");
+    if (!uma_.keg_next || !uma_.keg_zones || !uma_.zone_next || !uma_.zone_name) return missing_type(kernel_, "uma_zone");
     const auto kegs = kernel_.read_variable<std::uint64_t>("uma_kegs");
     if (!kegs) return kegs.error();
-    const std::string damage = walk_list("the list of kegs", keg_, *kegs, keg_next_, [this](std::uint64_t at) {
-      take_zones(keg_.get(keg_zones_), "the zones of a keg", at, keg_.get(keg_size_));
+    const std::string damage = walk_list("the list of kegs", uma_.keg, *kegs, uma_.keg_next, [this](std::uint64_t at) {
+      take_zones(uma_.keg.get(uma_.keg_zones), "the zones of a keg", at, uma_.keg.get(uma_.keg_size));
       return true;
     });
     add_damage(walk_.damage, "zones", damage);
@@ -288,14 +245,14 @@ class ZoneNames {
   void take_zones(std::uint64_t first, std::string_view what, std::uint64_t keg, std::uint64_t object_size) {
     const std::size_t begin = walk_.zones.size();
     std::vector<std::uint64_t> addresses;
-    const std::string end = walk_list(what, zone_, first, zone_next_, [&](std::uint64_t at) {
+    const std::string end = walk_list(what, uma_.zone, first, uma_.zone_next, [&](std::uint64_t at) {
       std::string damage;
       UmaZone& zone = walk_.zones.emplace_back();
-      zone.name = read_name(kernel_, zone_.get(zone_name_), damage);
+      zone.name = read_name(kernel_, uma_.zone.get(uma_.zone_name), damage);
       zone.address = at;
       zone.is_first = addresses.empty();
       zone.keg = keg;
-      zone.object_size = keg != 0 ? object_size : zone_.get(zone_size_);
+      zone.object_size = keg != 0 ? object_size : uma_.zone.get(uma_.zone_size);
       addresses.push_back(at);
       add_damage(walk_.damage, "zone " + zone.name, damage);
       return true;
@@ -312,14 +269,7 @@ class ZoneNames {
   }
 
   FreeBsdKernel& kernel_;
-  StructReader keg_{kernel_, "uma_keg"};
-  StructField keg_next_ = keg_.field("uk_link.le_next");
-  StructField keg_zones_ = keg_.field("uk_zones.lh_first");
-  StructField keg_size_ = keg_.field("uk_size");
-  StructReader zone_{kernel_, "uma_zone"};
-  StructField zone_next_ = zone_.field("uz_link.le_next");
-  StructField zone_name_ = zone_.field("uz_name");
-  StructField zone_size_ = zone_.field("uz_size");
+  UmaTypes uma_{kernel_};
   UmaWalk walk_;
 };
 

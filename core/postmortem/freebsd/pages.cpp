@@ -99,7 +99,7 @@ class PageReader {
     }
     std::uint64_t free = 0;
     std::array<std::uint64_t, kQueueLeaves.size()> sums{};
-    for (std::uint32_t number = 0; number < machine_.domains; ++number) {
+    for (const std::uint32_t number : machine_.domains) {
       const std::uint64_t at = symbol->address + number * domain.size();
       const std::string prefix = "vm.domain." + std::to_string(number) + ".stats.";
       if (auto loaded = domain.load(at); !loaded) return note("vm_dom", loaded.error());

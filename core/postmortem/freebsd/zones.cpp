@@ -26,14 +26,20 @@ constexpr std::size_t kCpuFreeAt = 16;
 
 std::uint32_t narrow(std::uint64_t number) { return static_cast<std::uint32_t>(number); }  // as the kernel does
 
+/// Keeps the first problem.
+auto first_in(std::string& damage) {
+  return [&damage](const std::string& subject, const std::string& why) {
+    if (damage.empty()) damage = subject + ": " + why;
+  };
+}
+
 class ZoneReader {
  public:
   ZoneReader(FreeBsdKernel& kernel, const FreeBsdMachine& machine)
       : kernel_(kernel), machine_(machine), stream_(machine.cpu_slots, UmaRecord::kSize) {}
 
   [[nodiscard]] bool has_types() const {
-    return keg_size_ && zone_allocs_ && cpus_at_ && domains_at_ && cache_allocs_ && cache_.size() != 0 &&
-           zone_domain_.size() != 0 && keg_domain_.size() != 0;
+    return uma_.has_arrays() && uma_.keg_size && uma_.zone_allocs && uma_.cache_allocs;
   }
 
   Result<FreeBsdStream> read() {
@@ -49,10 +55,10 @@ class ZoneReader {
         add_damage(result_.damage, "zones", "there are too many");
         break;
       }
-      if (auto loaded = zone_.load(zone.address); loaded) {
+      if (auto loaded = uma_.zone.load(zone.address); loaded) {
         put_keg(keg, zone.is_first);
         put_counters(damage);
-        if (!keg.exists || (keg_.get(keg_flags_) & kInternal) == 0) put_cpus(zone.address, damage);
+        if (!keg.exists || (uma_.keg.get(uma_.keg_flags) & kInternal) == 0) put_cpus(zone.address, damage);
         put_domains(zone.address, damage);
       } else {
         damage = to_string(loaded.error());
@@ -74,114 +80,74 @@ class ZoneReader {
   };
 
   Keg read_keg(std::uint64_t at) {
-    if (auto loaded = keg_.load(at); !loaded) return {.damage = "its keg: " + to_string(loaded.error())};
+    if (auto loaded = uma_.keg.load(at); !loaded) return {.damage = "its keg: " + to_string(loaded.error())};
     Keg keg{.exists = true};
-    for (std::uint32_t domain = 0; domain < machine_.domains; ++domain) {
-      if (auto loaded = keg_domain_.load(at + *domains_at_ + domain * keg_domain_.size()); !loaded) {
-        keg.damage = "its keg's domain " + std::to_string(domain) + ": " + to_string(loaded.error());
-        break;
-      }
-      keg.pages += keg_domain_.get(domain_pages_);
-      keg.free += keg_domain_.get(domain_free_);
-    }
+    const auto take = [&](std::uint32_t /*domain*/) {
+      keg.pages += uma_.keg_domain.get(uma_.domain_pages);
+      keg.free += uma_.keg_domain.get(uma_.domain_free);
+    };
+    load_each(uma_.keg_domain, at + *uma_.domains_at, machine_.domains, "its keg's domain ", take, first_in(keg.damage));
     return keg;
   }
 
   void put_keg(const Keg& keg, bool is_first) {
     if (!keg.exists) {
-      stream_.put(UmaRecord::kSizeAt, narrow(zone_.get(zone_size_)));
+      stream_.put(UmaRecord::kSizeAt, narrow(uma_.zone.get(uma_.zone_size)));
       return;
     }
-    const std::uint64_t limit = zone_.get(zone_max_items_);
+    const std::uint64_t limit = uma_.zone.get(uma_.zone_max_items);
     const auto pages_of = [this](std::uint64_t items) {
-      const std::uint64_t per_slab = keg_.get(keg_items_);
-      return per_slab == 0 ? 0 : saturating_product(items / per_slab, keg_.get(keg_pages_));
+      const std::uint64_t per_slab = uma_.keg.get(uma_.keg_items);
+      return per_slab == 0 ? 0 : saturating_product(items / per_slab, uma_.keg.get(uma_.keg_pages));
     };
-    stream_.put(UmaRecord::kAlignAt, narrow(keg_.get(keg_align_)));
-    stream_.put(UmaRecord::kSizeAt, narrow(keg_.get(keg_size_)));
-    stream_.put(UmaRecord::kRSizeAt, narrow(keg_.get(keg_footprint_)));
+    stream_.put(UmaRecord::kAlignAt, narrow(uma_.keg.get(uma_.keg_align)));
+    stream_.put(UmaRecord::kSizeAt, narrow(uma_.keg.get(uma_.keg_size)));
+    stream_.put(UmaRecord::kRSizeAt, narrow(uma_.keg.get(uma_.keg_footprint)));
     stream_.put(UmaRecord::kMaxPagesAt, narrow(pages_of(limit)));
     stream_.put(UmaRecord::kLimitAt, narrow(limit));
-    stream_.put(UmaRecord::kPagesAt, narrow(limit == 0 ? keg.pages : pages_of(zone_.get(zone_items_) & kItemsMask)));
+    stream_.put(UmaRecord::kPagesAt, narrow(limit == 0 ? keg.pages : pages_of(uma_.zone.get(uma_.zone_items) & kItemsMask)));
     stream_.put(UmaRecord::kKegFreeAt, narrow(keg.free));
     stream_.put(UmaRecord::kFlagsAt, is_first ? 0U : UmaRecord::kSecondaryFlag);
   }
 
   void put_counters(std::string& damage) {
     std::size_t at = UmaRecord::kAllocsAt;
-    for (const StructField counter : {zone_allocs_, zone_frees_, zone_fails_}) {
+    for (const StructField counter : {uma_.zone_allocs, uma_.zone_frees, uma_.zone_fails}) {
       put_counter(at, counter, damage);
       at += 8;
     }
-    put_counter(UmaRecord::kXDomainAt, zone_cross_domain_, damage);
-    stream_.put(UmaRecord::kSleepsAt, zone_.get(zone_sleeps_));
+    put_counter(UmaRecord::kXDomainAt, uma_.zone_cross_domain, damage);
+    stream_.put(UmaRecord::kSleepsAt, uma_.zone.get(uma_.zone_sleeps));
   }
 
   void put_counter(std::size_t at, StructField counter, std::string& damage) {
-    const auto value = read_counter(kernel_, machine_, zone_.get(counter));
+    const auto value = read_counter(kernel_, machine_, uma_.zone.get(counter));
     if (value) stream_.put(at, *value);
     if (!value && damage.empty()) damage = "a counter: " + to_string(value.error());
   }
 
   void put_cpus(std::uint64_t zone, std::string& damage) {
-    for (const std::uint32_t cpu : machine_.cpus) {
-      if (auto loaded = cache_.load(zone + *cpus_at_ + cpu * cache_.size()); !loaded) {
-        if (damage.empty()) damage = "of CPU " + std::to_string(cpu) + ": " + to_string(loaded.error());
-        continue;
-      }
+    const auto take = [this](std::uint32_t cpu) {
       std::uint64_t free = 0;
-      for (const StructField bucket : cache_buckets_) free += cache_.get(bucket);
-      stream_.put(cpu, kCpuAllocsAt, cache_.get(cache_allocs_));
-      stream_.put(cpu, kCpuFreesAt, cache_.get(cache_frees_));
+      for (const auto& [bucket, count] : uma_.cpu_buckets) free += uma_.cache.get(count);
+      stream_.put(cpu, kCpuAllocsAt, uma_.cache.get(uma_.cache_allocs));
+      stream_.put(cpu, kCpuFreesAt, uma_.cache.get(uma_.cache_frees));
       stream_.put(cpu, kCpuFreeAt, free);
-    }
+    };
+    load_each(uma_.cache, uma_.cpus_of(zone), machine_.cpus, "of CPU ", take, first_in(damage));
   }
 
-  /// The domains of a zone follow the cache of its last CPU.
   void put_domains(std::uint64_t zone, std::string& damage) {
-    const std::uint64_t begin = zone + *cpus_at_ + machine_.cpu_slots * cache_.size();
     std::uint64_t items = 0;
-    for (std::uint32_t domain = 0; domain < machine_.domains; ++domain) {
-      if (auto loaded = zone_domain_.load(begin + domain * zone_domain_.size()); !loaded) {
-        if (damage.empty()) damage = "its domain " + std::to_string(domain) + ": " + to_string(loaded.error());
-        break;
-      }
-      items += zone_domain_.get(domain_items_);
-    }
+    load_each(
+        uma_.zone_domain, uma_.domains_of(zone, machine_), machine_.domains, "its domain ",
+        [&](std::uint32_t /*domain*/) { items += uma_.zone_domain.get(uma_.cached_items); }, first_in(damage));
     stream_.put(UmaRecord::kZoneFreeAt, narrow(items));
   }
 
   FreeBsdKernel& kernel_;
   const FreeBsdMachine& machine_;
-  StructReader keg_{kernel_, "uma_keg"};
-  const StructField keg_align_ = keg_.field("uk_align");
-  const StructField keg_size_ = keg_.field("uk_size");
-  const StructField keg_footprint_ = keg_.field("uk_rsize");
-  const StructField keg_pages_ = keg_.field("uk_ppera");
-  const StructField keg_items_ = keg_.field("uk_ipers");
-  const StructField keg_flags_ = keg_.field("uk_flags");
-  const std::optional<std::uint64_t> domains_at_ = keg_.offset_of("uk_domain");
-  StructReader keg_domain_{kernel_, "uma_domain"};
-  const StructField domain_pages_ = keg_domain_.field("ud_pages");
-  const StructField domain_free_ = keg_domain_.field("ud_free_items");
-  StructReader zone_{kernel_, "uma_zone"};
-  const StructField zone_size_ = zone_.field("uz_size");
-  const StructField zone_max_items_ = zone_.field("uz_max_items");
-  const StructField zone_items_ = zone_.field("uz_items");
-  const StructField zone_sleeps_ = zone_.field("uz_sleeps");
-  const StructField zone_cross_domain_ = zone_.field("uz_xdomain");
-  const StructField zone_allocs_ = zone_.field("uz_allocs");
-  const StructField zone_frees_ = zone_.field("uz_frees");
-  const StructField zone_fails_ = zone_.field("uz_fails");
-  const std::optional<std::uint64_t> cpus_at_ = zone_.offset_of("uz_cpu");
-  StructReader cache_{kernel_, "uma_cache"};
-  const StructField cache_buckets_[3] = {cache_.field("uc_freebucket.ucb_cnt"), cache_.field("uc_allocbucket.ucb_cnt"),
-                                         cache_.field("uc_crossbucket.ucb_cnt")};
-  const StructField cache_allocs_ = cache_.field("uc_allocs");
-  const StructField cache_frees_ = cache_.field("uc_frees");
-  StructReader zone_domain_{kernel_, "uma_zone_domain"};
-  const StructField domain_items_ = zone_domain_.field("uzd_nitems");
-
+  UmaTypes uma_{kernel_};
   StreamBytes stream_;
   FreeBsdStream result_;
 };
