@@ -13,16 +13,13 @@ VmCoreInfo::VmCoreInfo(std::string_view text) {
   while (pairs_.size() < kMaxPairs && next_line(text, line)) {
     const std::size_t equals = line.find('=');
     if (equals == 0 || equals == std::string_view::npos) continue;
-    pairs_.push_back({std::string(line.substr(0, equals)), std::string(line.substr(equals + 1))});
+    pairs_.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
-  std::stable_sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
 }
 
 std::optional<std::string_view> VmCoreInfo::text(std::string_view key) const {
-  const auto found = std::lower_bound(pairs_.begin(), pairs_.end(), key,
-                                      [](const Pair& pair, std::string_view wanted) { return pair.key < wanted; });
-  if (found == pairs_.end() || found->key != key) return std::nullopt;
-  return found->value;
+  const auto found = pairs_.find(key);
+  return found == pairs_.end() ? std::nullopt : std::optional<std::string_view>(found->second);
 }
 
 std::optional<std::uint64_t> VmCoreInfo::symbol(std::string_view name) const {

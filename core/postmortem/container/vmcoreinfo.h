@@ -9,10 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace memstat::postmortem {
 
@@ -33,11 +34,7 @@ class VmCoreInfo {
   [[nodiscard]] std::uint64_t page_bytes() const;
 
  private:
-  struct Pair {
-    std::string key;
-    std::string value;
-  };
-  std::vector<Pair> pairs_;  // sorted by key
+  std::map<std::string, std::string, std::less<>> pairs_;
 };
 
 }  // namespace memstat::postmortem
