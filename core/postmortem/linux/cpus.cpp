@@ -13,9 +13,8 @@ constexpr std::uint32_t kMaxNodes = 1024;  // maximum of 2^CONFIG_NODES_SHIFT
 
 /// A 32-bit variable of the kernel. 1 if it is missing or out of the range 1 to `most`.
 std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint32_t most, std::string& damage) {
-  const auto address = image.symbol(name);
-  if (!address) return 1;
-  const auto value = image.read_number<std::uint32_t>(*address);
+  if (!image.symbol(name)) return 1;
+  const auto value = image.read_variable<std::uint32_t>(name);
   if (value && *value >= 1 && *value <= most) return *value;
   damage =
       std::string(name) + (value ? " is " + std::to_string(*value) + ", which is impossible" : ": " + value.error().detail);

@@ -23,7 +23,7 @@ constexpr std::string_view kWantedSymbols[] = {
     "hugetlb_max_hstate", "default_hstate_idx",
     // vmalloc.cpp, symbolizer.cpp
     "vmap_area_list", "purge_vmap_area_list", "vmap_nodes", "nr_vmap_nodes", "modules",
-    // page_map.cpp, object_origins.cpp
+    // page_map.h, object_origins.h
     "page_offset_base", "jiffies", "clocksource_jiffies", "stack_slabs", "stack_pools"};
 
 constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debian's kernels have 3 MiB

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,13 @@ class KernelImage final : public KernelMemory {
   Result<std::vector<std::uint64_t>> addresses_of_symbols();
   Result<void> for_each_symbol(const std::function<bool(std::uint32_t, std::string_view)>& visit);
 
+  /// Reads a global variable. Errors: those of symbol() and read().
+  template <typename Number>
+  Result<Number> read_variable(std::string_view name) {
+    const auto address = symbol(name);
+    return address ? read_number<Number>(*address) : Result<Number>(address.error());
+  }
+
   /// Reads exactly `size` bytes of kernel virtual memory. Errors: kKvmShortRead, kIo.
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override;
 
@@ -75,5 +83,9 @@ class KernelImage final : public KernelMemory {
   Symbols symbols_;
   Btf types_;
 };
+
+/// Names addresses in the kernel's code like its %pS, with kallsyms and the modules' own tables: "function+0x1f/0x80" or
+/// "function+0x1f/0x80 [module]"; "0x..." outside functions, in unreadable tables, and beyond 65536 addresses.
+std::map<std::uint64_t, std::string> name_addresses(KernelImage& image, const std::set<std::uint64_t>& addresses);
 
 }  // namespace memstat::postmortem

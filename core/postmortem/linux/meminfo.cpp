@@ -48,9 +48,8 @@ class MeminfoReader {
 
   /// A global 64-bit counter; empty if the kernel has none of this name.
   Pages variable(std::string_view name) {
-    const auto address = image_.symbol(name);
-    if (!address) return std::nullopt;
-    const auto value = image_.read_number<std::uint64_t>(*address);
+    if (!image_.symbol(name)) return std::nullopt;
+    const auto value = image_.read_variable<std::uint64_t>(name);
     if (!value) note(name, value.error().detail);
     return value ? Pages(shown(*value)) : std::nullopt;
   }
@@ -83,8 +82,7 @@ class MeminfoReader {
 
   /// nr_blockdev_pages() (block/bdev.c): sums over all inodes of the block devices' file system.
   Pages count_buffers() {
-    const auto symbol = image_.symbol("blockdev_superblock");
-    const auto super = symbol ? image_.read_number<std::uint64_t>(*symbol) : Result<std::uint64_t>(symbol.error());
+    const auto super = image_.read_variable<std::uint64_t>("blockdev_superblock");
     StructReader block{image_, "super_block"};
     StructReader inode{image_, "inode"};
     StructReader mapping{image_, "address_space"};
@@ -158,26 +156,23 @@ class MeminfoReader {
 
   /// pcpu_nr_pages (mm/percpu.c).
   void add_percpu() {
-    const auto units_at = image_.symbol("pcpu_nr_units");
-    const auto units = units_at ? image_.read_number<std::uint32_t>(*units_at) : Result<std::uint32_t>(units_at.error());
-    const auto populated_at = image_.symbol("pcpu_nr_populated");
-    const auto populated =
-        populated_at ? image_.read_number<std::uint32_t>(*populated_at) : Result<std::uint32_t>(populated_at.error());
+    const auto units = image_.read_variable<std::uint32_t>("pcpu_nr_units");
+    const auto populated = image_.read_variable<std::uint32_t>("pcpu_nr_populated");
     if (units && populated) add("Percpu", saturating_product(*units, *populated));
   }
 
   /// Separate lines for the default pool, and one line for all pools together.
   void add_huge_pages() {
     const auto states = image_.symbol("hstates");
-    const auto count_at = image_.symbol("hugetlb_max_hstate");
-    const auto usual_at = image_.symbol("default_hstate_idx");
     StructReader state{image_, "hstate"};
     const StructField order = state.field("order");
     const StructField pages = state.field("nr_huge_pages");
     const std::uint64_t stride = state.size();
-    if (!states || !count_at || !usual_at || !order || !pages || stride == 0) return;
-    const auto count = image_.read_number<std::uint32_t>(*count_at);
-    const auto usual = image_.read_number<std::uint32_t>(*usual_at);
+    if (!states || !image_.symbol("hugetlb_max_hstate") || !image_.symbol("default_hstate_idx") || !order || !pages ||
+        stride == 0)
+      return;
+    const auto count = image_.read_variable<std::uint32_t>("hugetlb_max_hstate");
+    const auto usual = image_.read_variable<std::uint32_t>("default_hstate_idx");
     if (!count || !usual || *count > kMaxHugeSizes) return note("huge pages", "their pools cannot be read");
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {

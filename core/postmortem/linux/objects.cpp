@@ -10,7 +10,6 @@
 #include "core/postmortem/linux/object_origins.h"
 #include "core/postmortem/linux/page_map.h"
 #include "core/postmortem/linux/statistics.h"
-#include "core/postmortem/linux/symbolizer.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -44,7 +43,7 @@ class ObjectReader {
     });
     if (!damage.empty()) note(damage);
     compare_counts();
-    name_origins();
+    if (!frames_.empty()) name_origins();
     return std::move(found_);
   }
 
@@ -161,12 +160,9 @@ class ObjectReader {
     const std::uint64_t words = std::min<std::uint64_t>(cache_.object_size / sizeof(std::uint64_t), SlabObjects::kWords);
     if (auto read = read_words(image_, address, static_cast<std::size_t>(words))) object.words = *std::move(read);
     if (found_.has_origins) {
-      auto origin = origins_.read(address);
-      if (origin) {
-        symbolizer_.add(origin->caller);
-        for (const std::uint64_t frame : origin->stack) symbolizer_.add(frame);
-      }
-      raw_origins_.push_back(std::move(origin));
+      auto [origin, frames] = origins_.read(address).value_or(std::pair(SlabObject::Origin(), std::vector<std::uint64_t>()));
+      if (!frames.empty()) object.origin = std::move(origin);
+      frames_.push_back(std::move(frames));
     }
     found_.objects.push_back(std::move(object));
   }
@@ -187,15 +183,15 @@ class ObjectReader {
   }
 
   void name_origins() {
-    if (raw_origins_.empty()) return;
-    symbolizer_.resolve();
-    for (std::size_t i = 0; i < raw_origins_.size(); ++i) {
-      if (!raw_origins_[i]) continue;
-      const ObjectOrigin& raw = *raw_origins_[i];
-      SlabObject::Origin origin{
-          .caller = symbolizer_.name_of(raw.caller), .stack = {}, .pid = raw.pid, .cpu = raw.cpu, .age_ns = raw.age_ns};
-      for (const std::uint64_t frame : raw.stack) origin.stack.push_back(symbolizer_.name_of(frame));
-      found_.objects[i].origin = std::move(origin);
+    std::set<std::uint64_t> addresses;
+    for (const auto& frames : frames_) addresses.insert(frames.begin(), frames.end());
+    const auto names = name_addresses(image_, addresses);
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      auto& origin = found_.objects[i].origin;
+      for (const std::uint64_t frame : frames_[i]) origin->stack.push_back(names.at(frame));
+      if (!origin) continue;
+      origin->caller = std::move(origin->stack.front());
+      origin->stack.erase(origin->stack.begin());
     }
   }
 
@@ -209,26 +205,20 @@ class ObjectReader {
   StructReader barn_{image_, "node_barn"};
   const FreeListFields free_lists_{kmem_cache_};
   ObjectOrigins origins_{image_, kmem_cache_};
-  Symbolizer symbolizer_{image_};
-  const StructField cache_left_ = kmem_cache_.field("red_left_pad");
-  const StructField cache_fewest_ = kmem_cache_.field("min.x");
-  const StructField page_flags_ = page_.field("flags");
-  const StructField page_type_ = page_.field("page_type");
-  const StructField slab_cache_ = slab_.field("slab_cache");
-  const StructField slab_objects_ = slab_.field("objects");
-  const StructField slab_used_ = slab_.field("inuse");
-  const StructField slab_free_ = slab_.field("freelist");
-  const StructField sheaf_size_ = sheaf_.field("size");
-  const StructField sheaf_next_ = sheaf_.field("barn_list.next");
-  const StructField barn_first_ = barn_.field("sheaves_full.next");
+  const StructField cache_left_ = kmem_cache_.field("red_left_pad"), cache_fewest_ = kmem_cache_.field("min.x"),
+                    page_flags_ = page_.field("flags"), page_type_ = page_.field("page_type"),
+                    slab_cache_ = slab_.field("slab_cache"), slab_objects_ = slab_.field("objects"),
+                    slab_used_ = slab_.field("inuse"), slab_free_ = slab_.field("freelist"),
+                    sheaf_size_ = sheaf_.field("size"), sheaf_next_ = sheaf_.field("barn_list.next"),
+                    barn_first_ = barn_.field("sheaves_full.next");
   const std::optional<std::uint64_t> type_of_slabs_ = image_.types().enumerator("PGTY_slab");
   const std::optional<std::uint64_t> flag_of_slabs_ = image_.types().enumerator("PG_slab");
 
   FreeListFormat list_format_;
-  std::vector<std::uint64_t> cpu_free_;  // sorted
-  std::uint64_t begin_ = 0;              // first object of the current slab
-  std::vector<bool> is_free_;            // for each of its objects
-  std::vector<std::optional<ObjectOrigin>> raw_origins_;
+  std::vector<std::uint64_t> cpu_free_;             // sorted
+  std::uint64_t begin_ = 0;                         // first object of the current slab
+  std::vector<bool> is_free_;                       // for each of its objects
+  std::vector<std::vector<std::uint64_t>> frames_;  // for each listed object: its return addresses; empty: unknown
   SlabObjects found_;
 };
 

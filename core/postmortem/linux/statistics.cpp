@@ -103,8 +103,7 @@ class StatisticsReader {
     std::vector<NamedCount> known;
     for (NamedCount& count : statistics_.others) {
       if (std::find(kVariables.begin(), kVariables.end(), count.name) == kVariables.end()) continue;
-      const auto address = image_.symbol(count.name);
-      const auto value = address ? image_.read_number<std::uint64_t>(*address) : Result<std::uint64_t>(address.error());
+      const auto value = image_.read_variable<std::uint64_t>(count.name);
       if (value) known.push_back({std::move(count.name), shown(*value)});
     }
     statistics_.others = std::move(known);

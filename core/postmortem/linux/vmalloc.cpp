@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/postmortem/kernel/struct_reader.h"
-#include "core/postmortem/linux/symbolizer.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -68,15 +67,15 @@ class AreaReader {
   }
 
   void walk_nodes() {
-    const auto nodes_at = image_.symbol("vmap_nodes");
-    const auto count_at = image_.symbol("nr_vmap_nodes");
     const StructReader node{image_, "vmap_node"};
     const auto busy = node.offset_of("busy.head");
     const auto lazy = node.offset_of("lazy.head");
     const std::uint64_t stride = node.size();
-    if (!nodes_at || !count_at || !busy || !lazy || stride == 0) return note("the kernel has no known list of areas");
-    const auto nodes = image_.read_number<std::uint64_t>(*nodes_at);
-    const auto count = image_.read_number<std::uint32_t>(*count_at);
+    if (!image_.symbol("vmap_nodes") || !image_.symbol("nr_vmap_nodes") || !busy || !lazy || stride == 0) {
+      return note("the kernel has no known list of areas");
+    }
+    const auto nodes = image_.read_variable<std::uint64_t>("vmap_nodes");
+    const auto count = image_.read_variable<std::uint32_t>("nr_vmap_nodes");
     if (!nodes || !count) return note((nodes ? count.error() : nodes.error()).detail);
     if (*count > kMaxNodesOfAreas) return note("nr_vmap_nodes is " + std::to_string(*count) + ", which is impossible");
     for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + *busy, false);
@@ -148,15 +147,13 @@ class AreaReader {
     std::sort(areas_.begin(), areas_.end(), [](const Area& a, const Area& b) {
       return a.kind == Area::Kind::kUnpurged || b.kind == Area::Kind::kUnpurged ? a.kind < b.kind : a.begin < b.begin;
     });
-    Symbolizer symbols(image_);
-    for (const Area& area : areas_) {
-      if (area.caller != 0) symbols.add(area.caller);
-    }
-    symbols.resolve();
-    for (const Area& area : areas_) print(area, symbols);
+    std::set<std::uint64_t> callers;
+    for (const Area& area : areas_) callers.insert(area.caller);
+    const auto names = name_addresses(image_, callers);
+    for (const Area& area : areas_) print(area, names.at(area.caller));
   }
 
-  void print(const Area& area, const Symbolizer& symbols) {
+  void print(const Area& area, const std::string& caller) {
     std::string size = std::to_string(area.size);
     if (size.size() < 7) size.insert(0, 7 - size.size(), ' ');
     std::string& text = info_.text;
@@ -165,7 +162,7 @@ class AreaReader {
       text += area.kind == Area::Kind::kMapRam ? " vm_map_ram\n" : " unpurged vm_area\n";
       return;
     }
-    if (area.caller != 0) text += " " + symbols.name_of(area.caller);
+    if (area.caller != 0) text += " " + caller;
     if (area.pages != 0) text += " pages=" + std::to_string(area.pages);
     if (area.physical != 0) {
       std::string digits = hex(area.physical).substr(2);
@@ -184,19 +181,11 @@ class AreaReader {
   StructReader area_{image_, "vmap_area"};
   StructReader struct_{image_, "vm_struct"};
   StructReader page_{image_, "page"};
-  const StructField begin_ = area_.field("va_start");
-  const StructField end_ = area_.field("va_end");
-  const StructField next_ = area_.field("list.next");
-  const StructField previous_ = area_.field("list.prev");
-  const StructField of_ = area_.field("vm");
-  const StructField area_flags_ = area_.field("flags");
-  const StructField size_ = struct_.field("size");
-  const StructField flags_ = struct_.field("flags");
-  const StructField pages_ = struct_.field("pages");
-  const StructField count_ = struct_.field("nr_pages");
-  const StructField physical_ = struct_.field("phys_addr");
-  const StructField caller_ = struct_.field("caller");
-  const StructField page_flags_ = page_.field("flags");
+  const StructField begin_ = area_.field("va_start"), end_ = area_.field("va_end"), next_ = area_.field("list.next"),
+                    previous_ = area_.field("list.prev"), of_ = area_.field("vm"), area_flags_ = area_.field("flags");
+  const StructField size_ = struct_.field("size"), flags_ = struct_.field("flags"), pages_ = struct_.field("pages"),
+                    count_ = struct_.field("nr_pages"), physical_ = struct_.field("phys_addr"),
+                    caller_ = struct_.field("caller"), page_flags_ = page_.field("flags");
   const unsigned node_bits_ = node_bits(image_.types());
   std::vector<Area> areas_;
   std::uint64_t pages_looked_at_ = 0;
