@@ -87,6 +87,7 @@ class Governor : NotCopyable {
   [[nodiscard]] std::uint32_t trial_mask() const;
   void set_again(GovernorFacts::Again again) { facts_.again = again; }
 
+  [[nodiscard]] bool is_started() const { return table_.has_value(); }
   [[nodiscard]] bool is_attached() const { return facts_.is_attached; }
   [[nodiscard]] std::uint32_t mask() const { return static_cast<std::uint32_t>(facts_.weight - 1); }
   [[nodiscard]] const GovernorFacts& facts() const { return facts_; }

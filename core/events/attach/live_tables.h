@@ -36,20 +36,10 @@ std::unique_ptr<TextTableSource> make_slab_caches();
 /// without a read. Errors of open: kNotPresent (no kernel module), kPermission, kIo.
 std::unique_ptr<TextTableSource> make_malloc_events();
 
-/// A live table of virtual memory events.
-class VmTable : public EventTable {
- public:
-  using EventTable::EventTable;
-  /// Whether read() also writes counts per CPU; off by default.
-  virtual void show_cpus(bool is_wanted) = 0;
-  /// The view through which open() and read() read /proc/vmstat. Before this is set, only the programs count page
-  /// faults.
-  virtual void set_view(KernelView& view) = 0;
-};
-
 /// Virtual memory events, as make_slab_events(), but mode failures attaches only to rare events, and over the budget
 /// only programs on frequent events are detached. Events that this kernel or its policy does not allow are omitted, and
-/// the text has the reason; kNotPresent: no event at all.
-std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
+/// the text has the reason; kNotPresent: no event at all. It counts by CPU if wanted, and reads /proc/vmstat through the
+/// view; before this is set, only the programs count page faults.
+std::unique_ptr<EventTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

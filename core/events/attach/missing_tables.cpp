@@ -15,10 +15,10 @@ constexpr bool kIsLinux = false;
 constexpr TableFormat kNoFormat{};
 
 /// A table that always fails to open. Thread safety: a constant.
-class MissingTable final : public VmTable {
+class MissingTable final : public EventTable {
  public:
   /// `source`: a literal.
-  MissingTable(const char* source, bool is_linux) : VmTable(kNoFormat), source_(source), is_linux_(is_linux) {}
+  MissingTable(const char* source, bool is_linux) : EventTable(kNoFormat), source_(source), is_linux_(is_linux) {}
   Result<void> open() override {
     const std::string library = is_linux_ ? "libbpf" : "libdtrace";
     return make_error(ErrorCode::kNotPresent, source_,
@@ -28,8 +28,6 @@ class MissingTable final : public VmTable {
                                   : "FreeBSD only: DTrace counts the events");
   }
   Result<void> read(Buffer& /*out*/) override { return open(); }
-  void show_cpus(bool /*is_wanted*/) override {}
-  void set_view(KernelView& /*view*/) override {}
 
  private:
   const char* source_;
@@ -50,7 +48,7 @@ std::unique_ptr<TextTableSource> make_call_sites(std::string_view /*settings*/, 
 
 std::unique_ptr<TextTableSource> make_slab_caches() { return std::make_unique<MissingTable>("linux_slab_bpf", true); }
 
-std::unique_ptr<VmTable> make_vm_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
+std::unique_ptr<EventTable> make_vm_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
   return std::make_unique<MissingTable>("linux_vm_events", true);
 }
 #endif

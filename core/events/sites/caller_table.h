@@ -30,8 +30,14 @@ struct SiteLimits {
   std::size_t origins_of_a_cache = 5;
 };
 
-inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"}, {"missed", "n"},    kGovernorRow,         {"site", "nnnnT"},
-                                          {"got", "n*"},     {"group", "nnnnT"}, {"origin", "nnnTTTT"}};
+/// At most 1000 functions with sizes, 1000 groups, and 192 caches of 50 origins are written.
+inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"},
+                                          {"missed", "n"},
+                                          kGovernorRow,
+                                          {"site", "nnnnT", 2'000},
+                                          {"got", "n*", 2'000},
+                                          {"group", "nnnnT", 2'000},
+                                          {"origin", "nnnTTTT", 14'000}};
 /// The grammar is in sources/linux_call_sites.cpp.
 inline constexpr TableFormat kSiteTable{"linux_call_sites", "call_sites 1", kSiteRows,
                                         "is not a function, control group or origin with its numbers and names"};

@@ -102,7 +102,7 @@ class Parser {
     if (auto result = rows_.take_head({{"unplaced", &unplaced}, {"missed", &missed}}); !result) return result;
     staging_.statistics().add(kLostEvents, unplaced, {"site_unplaced"});
     staging_.statistics().add(kLostEvents, missed, {"site_missed"});
-    auto result = rows_.take_rest([this](const events::TableRow& row) { return ++row_count_ <= kMaxRows && take(row); });
+    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
     if (result && staging_.types().empty() && !governor_.is_detached()) {
       return rows_.wrong(rows_.size(), "does not name a function");
     }
@@ -161,11 +161,9 @@ class Parser {
     return true;
   }
 
-  static constexpr std::size_t kMaxRows = 20'000;  // 1000 functions with sizes, 1000 groups, 192 caches of 50 origins
   events::TableReader rows_;
   events::GovernorRow governor_;
   Staging& staging_;
-  std::size_t row_count_ = 0;
   std::string_view site_;   // the current function
   bool has_sizes_ = false;  // sizes are still accepted
 };

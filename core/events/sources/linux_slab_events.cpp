@@ -88,9 +88,9 @@ class Parser {
     if (row.word == "cpu") return take_cpu(row);
     if (row.word == "type" || row.word == "type_without_frees") return take_type(row);
     if (row.word == "governor") return governor_.take(row, events::kSlabTable.source, staging_);
-    if (row.word == "event") return ++event_count_ <= kMaxEvents && events::take_event(row, staging_);
+    if (row.word == "event") return events::take_event(row, staging_);
     if (row.word == "gfp") return gfp_.take(row, staging_);
-    if (row.word == "sizes") return ++size_count_ <= kMaxSizes && events::take_sizes(row, staging_);
+    if (row.word == "sizes") return events::take_sizes(row, staging_);
     return row.word == "large";
   }
 
@@ -131,9 +131,6 @@ class Parser {
     return true;
   }
 
-  static constexpr std::size_t kMaxEvents = 64;
-  static constexpr std::size_t kMaxSizes = 8;
-
   events::TableReader rows_;
   events::GovernorRow governor_;
   events::GfpRows gfp_;
@@ -142,8 +139,6 @@ class Parser {
   FieldMask fields_{Field::kNumAllocs, Field::kNumFrees,       Field::kMemAlloced,
                     Field::kMemFreed,  Field::kRequestedBytes, Field::kFailures};
   CpuFieldMask cpu_fields_{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed};
-  std::size_t event_count_ = 0;
-  std::size_t size_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the current type
   std::size_t index_ = 0;       // index of the current type
   Figures* figures_ = nullptr;  // figures of the current type; valid until the next one

@@ -91,7 +91,7 @@ constexpr SystemMetric kPageFailures = counter_metric(
     {"order"});
 
 struct State final : ReaderState {
-  std::unique_ptr<events::VmTable> table;
+  std::unique_ptr<events::EventTable> table;
 };
 
 /// Replays call neither step of the table.
@@ -133,32 +133,17 @@ class Parser {
     const std::string_view name = row.name[0];
     if (word == "governor") return governor_.take(row, kTable, staging_);
     if (word == "unsupported") return take_unsupported(name);
-    if (word == "event") return ++event_count_ <= kMaxEvents && events::take_event(row, staging_);
+    if (word == "event") return events::take_event(row, staging_);
     if (word == "cpu_event") return take_of_cpu(row, kCpuVmEvents);
     if (word == "cpu_fault") return take_of_cpu(row, kCpuPageFaults);
     if (word == "fault_times") return take_fault_times(row);
-    if (word == "sizes") return ++size_count_ <= kMaxSizes && events::take_sizes(row, staging_);
+    if (word == "sizes") return events::take_sizes(row, staging_);
     if (word == "gfp") return gfp_.take(row, staging_);
-    if (word == "fault") {
-      statistics.merge(kPageFaults, numbers[0], {name});
-      return ++event_count_ <= kMaxEvents;
-    }
-    if (word == "untimed") {
-      statistics.add(kLostEvents, numbers[0], {"untimed"});
-      return ++untimed_count_ == 1;
-    }
-    if (word == "pages") {
-      if (++page_count_ > kMaxPages) return false;
-      statistics.merge(kPageAllocations, numbers[1], {numbers[0], name});
-      return true;
-    }
-    if (word == "page_failures") {
-      if (++page_count_ > kMaxPages) return false;
-      statistics.merge(kPageFailures, numbers[1], {numbers[0]});
-      return true;
-    }
+    if (word == "fault") statistics.merge(kPageFaults, numbers[0], {name});
+    if (word == "untimed") statistics.add(kLostEvents, numbers[0], {"untimed"});
+    if (word == "pages") statistics.merge(kPageAllocations, numbers[1], {numbers[0], name});
+    if (word == "page_failures") statistics.merge(kPageFailures, numbers[1], {numbers[0]});
     // A command may itself be called "other", or equal another one once invalid bytes are replaced.
-    if (word == "victim" && ++victim_count_ > kMaxCommands) return false;
     if (word == "victim") statistics.merge(kVictims, numbers[0], {name});
     if (word == "other_victim" && numbers[0] != 0) statistics.merge(kVictims, numbers[0], {kOther});
     if (word == "cache") {
@@ -166,8 +151,7 @@ class Parser {
       type.fields = FieldMask(Field::kFailures);
       type.figures[Field::kFailures] = saturating_sum(type.figures[Field::kFailures], numbers[0]);
     }
-    // other_cache needs no more: the event's own count includes it.
-    return word == "victim" || word == "other_victim" || word == "cache" || word == "other_cache";
+    return word != "missed" && word != "by_cache";  // other_cache needs no more: the event's own count includes it
   }
 
   bool take_unsupported(std::string_view reason) {
@@ -192,18 +176,13 @@ class Parser {
   bool take_fault_times(const events::TableRow& row) {
     StagedStatistics& statistics = staging_.statistics();
     const std::string_view kind = row.name[0];
-    if (row.number_count != 2 + events::kTimeBounds.size() || ++time_count_ > kMaxTimes) return false;
-    if (statistics.has(events::kPageFaultTimes, kind)) return false;
+    if (row.number_count != 2 + events::kTimeBounds.size() || statistics.has(events::kPageFaultTimes, kind)) return false;
     statistics.add_histogram(events::kPageFaultTimes,
                              {.counts = row.numbers().subspan(1), .sum = static_cast<double>(row.number[0]) / 1e9}, {kind});
     return true;
   }
 
   static constexpr std::size_t kMaxEvents = 64;
-  static constexpr std::size_t kMaxPages = 144;    // 16 orders by 8 migrate types, and failures
-  static constexpr std::size_t kMaxCommands = 64;  // the programs' limit
-  static constexpr std::size_t kMaxSizes = 8;
-  static constexpr std::size_t kMaxTimes = 8;
   static constexpr std::uint64_t kMaxCpu = 65535;
   static constexpr std::string_view kOther = "other";
 
@@ -211,16 +190,10 @@ class Parser {
   events::GovernorRow governor_;
   events::GfpRows gfp_;
   Staging& staging_;
-  std::size_t victim_count_ = 0;
-  std::size_t event_count_ = 0;
   const SystemMetric* metric_of_cpus_ = nullptr;
   std::string_view event_of_cpus_;
   std::uint64_t next_cpu_ = 0;
   std::size_t cpu_event_count_ = 0;
-  std::size_t page_count_ = 0;
-  std::size_t size_count_ = 0;
-  std::size_t time_count_ = 0;
-  std::size_t untimed_count_ = 0;
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

@@ -138,16 +138,16 @@ Result<bool> TableReader::next() {
 
 bool TableReader::unpack() {
   if (rest_.size() < kHeadBytes) return false;
-  const auto kind = static_cast<unsigned char>(rest_[0]);
+  kind_ = static_cast<unsigned char>(rest_[0]);
   row_.number_count = static_cast<unsigned char>(rest_[1]);
   row_.name_count = static_cast<unsigned char>(rest_[2]);
   rest_.remove_prefix(kHeadBytes);
   const std::size_t size = row_.number_count * sizeof(std::uint64_t);
-  if (kind >= format_.rows.size() || row_.number_count > TableRow::kMaxNumbers || row_.name_count > TableRow::kMaxNames ||
+  if (kind_ >= format_.rows.size() || row_.number_count > TableRow::kMaxNumbers || row_.name_count > TableRow::kMaxNames ||
       rest_.size() < size) {
     return false;
   }
-  row_.word = format_.rows[kind].word;
+  row_.word = format_.rows[kind_].word;
   std::memcpy(row_.number.data(), rest_.data(), size);
   rest_.remove_prefix(size);
   for (std::size_t i = 0; i < row_.name_count; ++i) {
@@ -253,8 +253,7 @@ bool GovernorRow::take(const TableRow& row, std::string_view source, Staging& st
   const auto weight = row.number[1];
   const std::string_view again = row.name_count == 1 ? row.name[0] : std::string_view();
   if (row.name_count == 1 && (attached != 0 || (again != "later" && again != "lost"))) return false;
-  if (is_taken_ || attached > 1 || weight == 0) return false;
-  is_taken_ = true;
+  if (attached > 1 || weight == 0) return false;
   is_detached_ = attached == 0;
   StagedStatistics& statistics = staging.statistics();
   statistics.add_double(kEventsCost, static_cast<double>(row.number[2]) / 1e9, {source});

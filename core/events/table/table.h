@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -20,10 +21,12 @@
 namespace memstat::events {
 
 /// A kind of row: its word, and a letter for each field. n: a number; w: a word that is a valid label; t: text up to
-/// the end of the line; T: a name after a tab, without tabs; *: any more numbers. Fields after ? are optional.
+/// the end of the line; T: a name after a tab, without tabs; *: any more numbers. Fields after ? are optional. A table
+/// with more than `most` such rows is malformed.
 struct RowFormat {
   std::string_view word;
   std::string_view fields;
+  std::size_t most = std::numeric_limits<std::size_t>::max();
 };
 
 /// A table: its source, the first line of its text, its kinds of rows, and the error text for a malformed line.
@@ -34,10 +37,11 @@ struct TableFormat {
   std::string_view mismatch;
 };
 
-inline constexpr RowFormat kGovernorRow{"governor", "nnnnn?w"};
-inline constexpr RowFormat kEventRow{"event", "wn?n"};
+inline constexpr std::size_t kMaxKinds = 24;
+inline constexpr RowFormat kGovernorRow{"governor", "nnnnn?w", 1};
+inline constexpr RowFormat kEventRow{"event", "wn?n", 64};
 inline constexpr RowFormat kGfpRow{"gfp", "wwnn"};
-inline constexpr RowFormat kSizesRow{"sizes", "wn*"};
+inline constexpr RowFormat kSizesRow{"sizes", "wn*", 8};
 
 /// A parsed row. The names point into the table's bytes.
 struct TableRow {
@@ -93,7 +97,7 @@ class TableReader {
       const auto more = next();
       if (!more) return more.error();
       if (!*more) return {};
-      if (!take(std::as_const(row_))) return wrong(offset, format_.mismatch);
+      if (++counts_[kind_] > format_.rows[kind_].most || !take(std::as_const(row_))) return wrong(offset, format_.mismatch);
     }
   }
   [[nodiscard]] Result<void> wrong(std::size_t offset, std::string_view is) const;
@@ -109,7 +113,8 @@ class TableReader {
   std::string_view bytes_;
   std::string_view rest_;
   bool is_packed_;
-  std::size_t kind_ = 0;
+  std::size_t kind_ = 0;  // of the latest row
+  std::array<std::size_t, kMaxKinds> counts_{};
   TableRow row_;
 };
 
@@ -118,6 +123,10 @@ class EventTable : public TextTableSource {
  public:
   explicit EventTable(const TableFormat& format) : format_(format) {}
   void write_text(std::string_view rows, Buffer& text) const final { write_table_text(format_, rows, text); }
+  /// Whether read() also writes counts per CPU, if it can; off by default.
+  virtual void show_cpus(bool /*is_wanted*/) {}
+  /// The view through which open() and read() read files of the kernel, if they do.
+  virtual void set_view(KernelView& /*view*/) {}
 
  protected:
   const TableFormat& format_;
@@ -154,7 +163,7 @@ class GfpRows {
   std::size_t count_ = 0;
 };
 
-/// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]", at most once: the cost of counting, and
+/// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]": the cost of counting, and
 /// the sampling.
 class GovernorRow {
  public:
@@ -163,7 +172,6 @@ class GovernorRow {
   [[nodiscard]] bool is_detached() const { return is_detached_; }
 
  private:
-  bool is_taken_ = false;
   bool is_detached_ = false;
 };
 

@@ -17,10 +17,8 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
-#include "core/events/attach/bpf_kernel.h"
+#include "core/events/attach/attached_table.h"
 #include "core/events/attach/embedded_programs.h"
-#include "core/events/attach/event_settings.h"
-#include "core/events/attach/governed_programs.h"
 #include "core/events/bpf/vm_layout.h"
 #include "core/events/vm/vm_rows.h"
 #include "core/parse/vmstat.h"
@@ -159,20 +157,20 @@ class CountedFaults {
   std::uint64_t first_major_ = 0;
 };
 
-class VmEvents final : public VmTable {
+/// Whether programs on raw tracepoints may read the kernel's clock.
+bool has_ticks() { return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_jiffies64, nullptr) == 1; }
+
+/// The programs of the base class are those on frequent events.
+class VmEvents final : public GovernedTable {
  public:
   VmEvents(const EventSettings& settings, EventBudget& budget)
-      : VmTable(kVmTable),
-        settings_(settings),
-        are_all_counted_(settings.counts_all),
-        governor_(settings.budget_ppm, budget) {
+      : GovernedTable(kVmTable, settings, budget), settings_(settings) {
+    has_ticks_ = settings.counts_all && has_ticks();
     facts_.has_sizes = settings.is_full;
     facts_.has_gfp_classes = settings.has_gfp_classes;
     facts_.page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   }
-  Result<void> open() override;
   Result<void> read(Buffer& out) override;
-  bool tend() override;
   void show_cpus(bool is_wanted) override { facts_.has_cpus = is_wanted; }
   void set_view(KernelView& view) override { counted_faults_.set_view(view); }
 
@@ -181,36 +179,33 @@ class VmEvents final : public VmTable {
   bool is_wanted(const Probe& probe) const {
     return probe.from == kRare || (probe.from == kFull ? settings_.is_full : settings_.counts_all);
   }
-  Result<void> load(const btf& types);
-  Result<void> set_constants(const btf& types);
-  Result<void> map_memory();
-  Result<void> attach(const btf& types);
-  void attach_ways(const btf& types);
+  memstat_vm_constants constants_for(const btf& types);
+  Result<void> load(const btf& types) override;
+  Result<void> try_to_load(const btf& types);
+  Result<void> choose_programs(const btf& types);
+  Result<void> attach(const btf& types) override;
+  Result<void> attach_programs(const btf& types) override;
   int attach(const char* program, Probe::From from);
-  void look();
+  void detach() override {
+    rare_.detach();
+    attached_.detach();
+  }
+  void cause_events() override;
+  std::uint64_t events_now() override { return count_vm_events(cpus()); }
   bool is_attached(std::string_view program) const {
     return std::find(attached_names_.begin(), attached_names_.end(), program) != attached_names_.end();
   }
   std::span<const memstat_vm_cpu> cpus() const { return {static_cast<const memstat_vm_cpu*>(by_cpu_.get()), cpu_count_}; }
 
   const EventSettings settings_;
-  const bool are_all_counted_;
-  ObjectPointer object_;
-  AttachedPrograms rare_;      // declared after the object, so that they are destroyed first
-  AttachedPrograms frequent_;  // governed
+  AttachedPrograms rare_;
   std::uint32_t reads_ = 0;
   std::bitset<MEMSTAT_VM_EVENTS> frequent_events_;
   std::vector<std::string_view> attached_names_;
-  SharedMap shared_;
-  SharedMap by_cpu_;
-  std::size_t cpu_count_ = 0;
   std::string functions_refused_;  // why programs at functions cannot be loaded; "": they can
   bool is_refused_ = false;        // an event was refused for lack of a privilege
   CountedFaults counted_faults_;
   bool are_faults_from_vmstat_ = false;
-  Governor governor_;
-  GovernedPrograms governed_;
-  bool has_ticks_ = false;
   VmFacts facts_;
 };
 
@@ -235,31 +230,21 @@ std::string VmEvents::why_not(const btf& types, const Probe& probe) const {
   return arguments < probe.arguments ? "tracepoint " + place + " has too few arguments" : "";
 }
 
-Result<void> VmEvents::set_constants(const btf& types) {
-  bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
-  if (constants == nullptr) return refused("the maps of the programs", EINVAL);
+memstat_vm_constants VmEvents::constants_for(const btf& types) {
   facts_.has_victims = points_to(types, "mark_victim", 0, "task_struct");
   constexpr int kArgumentsWithCaller = 10;  // since Linux commit f67bed134a05 (v5.19); brk's since v6.1
-  const memstat_vm_constants values{
-      .has_victim_task = facts_.has_victims ? 1U : 0U,
-      .page_size = static_cast<unsigned>(::sysconf(_SC_PAGESIZE)),
-      .percpu_size = arguments_of(types, "percpu_alloc_percpu") >= kArgumentsWithCaller ? 3U : 2U,
-      .brk_length =
-          has_parameter(types, "do_brk_flags", 3, "len") || has_parameter(types, "do_brk_flags", 3, "request") ? 3U : 1U,
-      .has_sizes = facts_.has_sizes ? 1U : 0U,
-      .has_times = settings_.is_full ? 1U : 0U,
-      .gfp = gfp_flags(types, facts_.has_gfp_classes),
-      .has_ticks = has_ticks_ ? 1U : 0U};
-  if (const int error = bpf_map__set_initial_value(constants, &values, sizeof values); error != 0) {
-    return refused("the constants of the programs", error);
-  }
-  return {};
+  return {.has_victim_task = facts_.has_victims ? 1U : 0U,
+          .page_size = static_cast<unsigned>(facts_.page_size),
+          .percpu_size = arguments_of(types, "percpu_alloc_percpu") >= kArgumentsWithCaller ? 3U : 2U,
+          .brk_length =
+              has_parameter(types, "do_brk_flags", 3, "len") || has_parameter(types, "do_brk_flags", 3, "request") ? 3U : 1U,
+          .has_sizes = facts_.has_sizes ? 1U : 0U,
+          .has_times = settings_.is_full ? 1U : 0U,
+          .gfp = gfp_flags(types, facts_.has_gfp_classes),
+          .has_ticks = has_ticks_ ? 1U : 0U};
 }
 
-Result<void> VmEvents::load(const btf& types) {
-  auto object = open_programs(vm_events());
-  if (!object) return object.error();
-  object_ = *std::move(object);
+Result<void> VmEvents::choose_programs(const btf& types) {
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_.get()) bpf_program__set_autoload(program, false);
   for (const Probe& probe : kEventProbes) {
@@ -270,25 +255,27 @@ Result<void> VmEvents::load(const btf& types) {
       if (program != nullptr) bpf_program__set_autoload(program, true);
     }
   }
-  if (auto result = set_constants(types); !result) return result;
   bpf_map* begun = bpf_object__find_map_by_name(object_.get(), "begun_faults");
   if (begun == nullptr || (settings_.is_full && bpf_map__set_max_entries(begun, 1U << MEMSTAT_VM_TASK_BITS) != 0)) {
     return refused("the programs' map of faults", EINVAL);
   }
-  const auto cpus = load_programs(object_.get());
-  if (!cpus) return cpus.error();
-  cpu_count_ = *cpus;
   return {};
 }
 
-Result<void> VmEvents::map_memory() {
-  bpf_map* shared = bpf_object__find_map_by_name(object_.get(), ".bss");
-  bpf_map* by_cpu = bpf_object__find_map_by_name(object_.get(), "by_cpu");
-  if (shared == nullptr || bpf_map__value_size(shared) < sizeof(memstat_vm_shared)) {
-    return refused("the maps of the programs", EINVAL);
-  }
-  if (auto result = shared_.open(shared, sizeof(memstat_vm_shared)); !result) return result;
-  return by_cpu_.open(by_cpu, cpu_count_ * sizeof(memstat_vm_cpu));
+Result<void> VmEvents::try_to_load(const btf& types) {
+  const memstat_vm_constants constants = constants_for(types);
+  return load_programs_of(vm_events(), std::as_bytes(std::span(&constants, 1)),
+                          {.shared = sizeof(memstat_vm_shared), .by_cpu = sizeof(memstat_vm_cpu)},
+                          [&] { return choose_programs(types); });
+}
+
+Result<void> VmEvents::load(const btf& types) {
+  auto result = try_to_load(types);
+  if (result || shared_.get() != nullptr) return result;
+  const int number = result.error().system_errno;  // a security policy may allow only tracepoints: retry without functions
+  functions_refused_ = std::strerror(number);
+  if (number == EPERM) functions_refused_ += ", by lockdown or another policy of this kernel";
+  return try_to_load(types);
 }
 
 /// Attaches a program once, even if it counts several events. Returns 0 or an errno.
@@ -297,7 +284,7 @@ int VmEvents::attach(const char* name, Probe::From from) {
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), name);
   const auto* const software = std::find_if(kSoftwareEvents.begin(), kSoftwareEvents.end(),
                                             [name](const SoftwareEvent& event) { return event.program == name; });
-  AttachedPrograms& programs = from == kRare ? rare_ : frequent_;
+  AttachedPrograms& programs = from == kRare ? rare_ : attached_;
   const int error =
       software == kSoftwareEvents.end() ? programs.attach(program) : programs.attach_everywhere(program, software->number);
   if (error == 0) attached_names_.emplace_back(name);
@@ -305,7 +292,7 @@ int VmEvents::attach(const char* name, Probe::From from) {
 }
 
 /// Causes each event once: a page fault, a page allocation, and the system calls.
-void touch_fresh_page() {
+void VmEvents::cause_events() {
   constexpr std::size_t kSize = 4096;
   void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -313,23 +300,7 @@ void touch_fresh_page() {
   ::munmap(memory, kSize);
 }
 
-Result<void> VmEvents::attach(const btf& types) {
-  if (!are_all_counted_) {
-    attach_ways(types);
-    return {};
-  }
-  if (auto result = governed_.open(object_.get(), has_ticks_); !result) return result;
-  CostMeter meter(touch_fresh_page, [this] { return count_vm_events(cpus()); });
-  return governed_.attach(
-      meter,
-      [this, &types] {
-        attach_ways(types);
-        return Result<void>();
-      },
-      frequent_, governor_);
-}
-
-void VmEvents::attach_ways(const btf& types) {
+Result<void> VmEvents::attach_programs(const btf& types) {
   std::array<std::string, MEMSTAT_VM_EVENTS> reasons;
   for (const Probe& probe : kEventProbes) {
     if (!is_wanted(probe) || facts_.counted[probe.event]) continue;
@@ -352,70 +323,43 @@ void VmEvents::attach_ways(const btf& types) {
     if (facts_.counted[event] || reasons[event].empty()) continue;
     facts_.unsupported.push_back(name_of(static_cast<memstat_vm_event>(event)) + ": " + reasons[event]);
   }
+  return {};
 }
 
-Result<void> VmEvents::open() {
-  const auto types = kernel_types();
-  if (!types) return types.error();
-  has_ticks_ = are_all_counted_ && has_ticks();
-  auto result = load(**types);
-  if (!result && functions_refused_.empty()) {  // a security policy may allow only tracepoints: retry without functions
-    const int number = result.error().system_errno;
-    functions_refused_ = std::strerror(number);
-    if (number == EPERM) functions_refused_ += ", by lockdown or another policy of this kernel";
-    result = load(**types);
-  }
-  if (result) result = map_memory();
-  if (result) result = attach(**types);
-  if (result) {
-    take_migrate_types(**types, facts_);
-    facts_.has_brk_length = is_attached("on_brk");
-    facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
-    facts_.has_cache_failures = !are_all_counted_ && facts_.counted[MEMSTAT_VM_SLAB_FAILURE];
-    facts_.has_victims = facts_.has_victims && facts_.counted[MEMSTAT_VM_OOM_KILL];
-    if (facts_.counted.none()) {
-      constexpr const char* kNone = "attaching to events";
-      result = is_refused_ ? refused(kNone, EPERM) : not_present(kNone, "this kernel has none of them");
-    }
-  }
-  if (!result) {
-    rare_.detach();
-    frequent_.detach();
-    object_.reset();
-  }
-  return result;
-}
-
-/// Lets the governor judge the frequent events. Rare ones stay attached.
-void VmEvents::look() {
-  governed_.look(count_vm_events(cpus()), frequent_, governor_);
-  facts_.counted = governor_.is_attached() ? facts_.counted | frequent_events_ : facts_.counted & ~frequent_events_;
+Result<void> VmEvents::attach(const btf& types) {
+  // Only frequent events are governed.
+  if (auto result = settings_.counts_all ? GovernedTable::attach(types) : attach_programs(types); !result) return result;
+  take_migrate_types(types, facts_);
+  facts_.has_brk_length = is_attached("on_brk");
   facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
-  facts_.governor = governor_.facts();
+  facts_.has_cache_failures = !settings_.counts_all && facts_.counted[MEMSTAT_VM_SLAB_FAILURE];
+  facts_.has_victims = facts_.has_victims && facts_.counted[MEMSTAT_VM_OOM_KILL];
+  if (facts_.counted.any()) return {};
+  constexpr const char* kNone = "attaching to events";
+  return is_refused_ ? refused(kNone, EPERM) : not_present(kNone, "this kernel has none of them");
 }
 
 Result<void> VmEvents::read(Buffer& out) {
-  if (!object_) return refused("linux_vm_events", EPERM);
-  if (are_all_counted_) look();
+  if (!is_open()) return refused(kVmTable.source, EPERM);
+  if (settings_.counts_all) {  // rare events stay attached
+    look(events_now());
+    facts_.counted = governor_.is_attached() ? facts_.counted | frequent_events_ : facts_.counted & ~frequent_events_;
+    facts_.has_pages = facts_.counted[MEMSTAT_VM_PAGE_ALLOC];
+    facts_.governor = governor_.facts();
+  }
   // Programs on rare events miss hardly any, and reading their misses takes one file per program.
   constexpr std::uint32_t kReadsOfMissed = 4;
-  if (are_all_counted_ || reads_++ % kReadsOfMissed == 0) {
-    facts_.missed_events = rare_.facts().missed_events + frequent_.facts().missed_events;
+  if (settings_.counts_all || reads_++ % kReadsOfMissed == 0) {
+    facts_.missed_events = rare_.facts().missed_events + attached_.facts().missed_events;
   }
   if (are_faults_from_vmstat_) counted_faults_.add_to(facts_);
   write_vm_rows(*static_cast<const memstat_vm_shared*>(shared_.get()), cpus(), facts_, out);
   return {};
 }
 
-bool VmEvents::tend() {
-  if (!object_ || !are_all_counted_ || !governor_.is_attached()) return false;
-  look();
-  return governor_.is_attached();
-}
-
 }  // namespace
 
-std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget) {
+std::unique_ptr<EventTable> make_vm_events(std::string_view settings, EventBudget& budget) {
   return std::make_unique<VmEvents>(event_settings(settings), budget);
 }
 

@@ -72,7 +72,7 @@ class LiveVmEvents : public testing::Test {
     return is_written;
   }
 
-  std::unique_ptr<events::VmTable> table_ = events::make_vm_events("failures");
+  std::unique_ptr<events::EventTable> table_ = events::make_vm_events("failures");
   SourceReader reader_{*find_source("linux_vm_events")};
 };
 
