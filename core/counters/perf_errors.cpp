@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/counters/perf_errors.h"
-
 #include <cerrno>
 
 #include "core/base/text.h"
-#include "core/counters/perf_event.h"
+#include "core/counters/perf_system.h"
 
 namespace memstat::counters {
 namespace {

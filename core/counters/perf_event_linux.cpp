@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// perf_event_open(2) of this machine.
+// perf_event_open(2) of this machine, and its counters.
 #if defined(__linux__)
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-#include "core/counters/perf_event.h"
+#include "core/counters/perf_system.h"
 
 namespace memstat::counters {
 namespace {
@@ -68,9 +68,27 @@ class LivePerfEvents : public PerfEventApi {
   void close(int fd) override { ::close(fd); }
 };
 
+/// A PerfSystem that owns its access to the kernel.
+struct Owner {
+  std::unique_ptr<PerfEventApi> api;
+  std::unique_ptr<KernelView> view;
+};
+class LivePerfSystem : private Owner, public PerfSystem {
+ public:
+  explicit LivePerfSystem(Owner owner) : Owner(std::move(owner)), PerfSystem(*api, *view) {}
+};
+
 }  // namespace
 
 std::unique_ptr<PerfEventApi> make_live_perf_events() { return std::make_unique<LivePerfEvents>(); }
+
+Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
+  auto view = make_live_kernel_view();
+  if (!view) return Refused{Refusal::kNone, ENOSYS, to_string(view.error())};
+  auto system = std::make_unique<LivePerfSystem>(Owner{.api = make_live_perf_events(), .view = *std::move(view)});
+  if (Refused refused = system->check(); refused.system_errno != 0) return refused;
+  return {.value = std::move(system)};
+}
 
 }  // namespace memstat::counters
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/counters/perf_set.h"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
+
+#include "core/counters/perf_system.h"
 
 namespace memstat::counters {
 namespace {
@@ -88,14 +89,11 @@ class PerfSet : public BoundSet {
     std::size_t current = groups_.size();  // the group for the next requests
     const bool is_first = groups_.empty();
     // Requests that stop the set on overflow come first: an event that stops also stops the later ones in its group.
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (!requests[i].notifies) continue;
-      if (const int error = open_group(requests, i, target, thread); error != 0)
-        return {.system_errno = error, .request = i};
-    }
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i].notifies) continue;
-      if (current < groups_.size()) {
+    std::vector<std::size_t> order(requests.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return requests[i].notifies; });
+    for (const std::size_t i : order) {
+      if (!requests[i].notifies && current < groups_.size()) {
         const int error = join(requests, i, target, thread, groups_[current]);
         if (error == 0) continue;
         if (error != EINVAL || target.is_exact) return {.system_errno = error, .request = i};
@@ -105,10 +103,6 @@ class PerfSet : public BoundSet {
         return {.system_errno = error, .request = i};
     }
     if (is_first) first_groups_ = groups_.size();
-    is_in_order_ = groups_.size() == 1;
-    for (std::size_t i = 0; i < groups_.front().events.size(); ++i) {
-      is_in_order_ = is_in_order_ && groups_.front().events[i].request == i;
-    }
     return {};
   }
 
@@ -178,36 +172,10 @@ class PerfSet : public BoundSet {
     return -api_->notify_caller(fd);
   }
 
-  /// Only copies if the set is one group in the order of its requests and ran all the time, as usual. `kIsScaled`: scale
-  /// multiplexed values.
+  /// `kIsScaled`: scale multiplexed values.
   template <bool kIsScaled>
   int sample_as(std::span<Count> counts, std::uint64_t& ticks) {
     Reading reading;
-    if (!is_in_order_) return sample_groups<kIsScaled>(counts, ticks, reading);
-    const Group& group = groups_.front();
-    ticks = 0;
-    if (!read(group, reading)) return reading.system_errno;
-    const std::uint64_t enabled = reading.words[1] - group.enabled_before;
-    const std::uint64_t running = reading.words[2] - group.running_before;
-    ticks = running;
-    const std::uint64_t* word = reading.words.data() + kHead;
-    Count* count = counts.data();
-    if (!kIsScaled || running >= enabled || running == 0) {
-      for (const Event& event : group.events) {
-        *count++ = {.value = event.preset + (*word++ - event.before), .enabled_ns = enabled, .running_ns = running};
-      }
-    } else {
-      for (const Event& event : group.events) {
-        *count++ = {.value = event.preset + extrapolated(*word++ - event.before, enabled, running),
-                    .enabled_ns = enabled,
-                    .running_ns = running};
-      }
-    }
-    return 0;
-  }
-
-  template <bool kIsScaled>
-  int sample_groups(std::span<Count> counts, std::uint64_t& ticks, Reading& reading) {
     ticks = 0;
     for (std::size_t number = 0; number < groups_.size(); ++number) {
       const Group& group = groups_[number];
@@ -261,7 +229,6 @@ class PerfSet : public BoundSet {
   PerfEventApi* api_;
   std::vector<Group> groups_;
   std::size_t first_groups_ = 0;  // number of groups of the first thread
-  bool is_in_order_ = false;      // one group, with events in the order of requests
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/counters/event_names.h"
 #include "core/counters/libpfm.h"
-#include "core/counters/perf_set.h"
 
 namespace memstat::counters {
 namespace {

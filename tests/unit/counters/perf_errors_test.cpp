@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The message for each errno of perf_event_open.
-#include "core/counters/perf_errors.h"
+#include "core/counters/perf_system.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/test.h"
 
