@@ -30,16 +30,6 @@ class LiveCounters : public testing::Test {
   }
 };
 
-TEST_F(LiveCounters, ListsEventsWithWhatCountsThem) {
-  const Report text = counters_report({.is_list = true}, Layout::kText);
-  EXPECT_EQ(text.problem, "");
-  EXPECT_TRUE(has(text.output, "  kernel   page faults, minor and major\n")) << text.output;
-  EXPECT_TRUE(has(text.output, "\nAttributes: config config1 config2 ")) << text.output;
-  const Report json = counters_report({.is_list = true}, Layout::kJson);
-  EXPECT_TRUE(has(json.output, "\"event\": \"page-faults\"")) << json.output;
-  EXPECT_TRUE(has(json.output, "\"attributes\": \"config config1 config2 ")) << json.output;
-}
-
 TEST_F(LiveCounters, CountsACommand) {
   if (const std::string why = refusal(); !why.empty()) GTEST_SKIP() << why;
   const CounterOptions wanted{.command = {"true"}, .events = "page-faults,context-switches"};

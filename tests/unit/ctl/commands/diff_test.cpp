@@ -45,30 +45,5 @@ TEST_F(DiffReport, ListsTheLargestGrowthFirstAndOmitsUnchangedTypes) {
   EXPECT_TRUE(diff_table(rows_of(before_.snapshot), rows_of(before_.snapshot)).empty()) << "nothing changed";
 }
 
-TEST_F(DiffReport, TypesOfOneNameAreOne) {
-  StagingBuilder before;
-  before.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 2}});
-  StagingBuilder after;
-  after.type("twin", {{kBytes, 1}}).type("twin", {{kBytes, 9}});
-  fill(before_, before);
-  fill(after_, after);
-  const ReportTable table = table_of_both();
-  ASSERT_EQ(table.size(), 1U);
-  EXPECT_EQ(table.rows()[0][4], Cell(std::int64_t{7}));
-}
-
-TEST_F(DiffReport, JsonHasBothStatesAndNoKeyForUnknownValues) {
-  StagingBuilder before;
-  before.type("a", {{kBytes, 1}});
-  StagingBuilder after;
-  after.type("a", {{kBytes, 3}}).type("b", {{kBytes, 5}});
-  fill(before_, before);
-  fill(after_, after);
-  const std::string json = table_of_both().print({.layout = Layout::kJson});
-  EXPECT_THAT(json, HasSubstr("\"bytes_before\": 1,\n      \"bytes_after\": 3,\n      \"bytes_change\": 2\n"));
-  EXPECT_THAT(json, HasSubstr("\"type\": \"b\",\n      \"bytes_after\": 5,\n      \"bytes_change\": 5\n"));
-  EXPECT_THAT(json, Not(HasSubstr("objects")));
-}
-
 }  // namespace
 }  // namespace memstat::ctl

@@ -41,33 +41,6 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
                           "uma failed more - - - - 8 - -", "uma failed - - - - 7 - -"));
 }
 
-TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreDistinguished) {
-  StagingBuilder staging;
-  staging.type("objects", {{kCount, 512}, {kCountLimit, 2048}}).type("bytes", {{kBytes, 1024}, {kBytesLimit, 2048}});
-  TrackedList list;
-  EXPECT_THAT(report_of_zones(staging, list, true),
-              ElementsAre("uma bytes 50% 1.0K 2.0K bytes - - -", "uma objects 25% 512 2048 objects - - -"));
-}
-
-TEST(LimitsReport, BucketZonesFailRoutinely) {
-  StagingBuilder staging;
-  staging.type("16 Bucket", {{kCount, 1}, {kFailures, 900}})
-      .type("32 Bucket", {{kCount, 1}, {kCountLimit, 2}, {kFailures, 900}});
-  TrackedList list;
-  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma 32 Bucket 50% 1 2 objects 900 - -"));
-}
-
-TEST(LimitsReport, JsonHasNoKeyForUnknownValues) {
-  StagingBuilder staging;
-  staging.type("a", {{kBytes, 1}, {kCountLimit, 10}});
-  TrackedList list;
-  list.poll(staging);
-  const std::string json = limits_table(rows_of(list.snapshot)).print({.layout = Layout::kJson});
-  EXPECT_THAT(json, HasSubstr("\"limit_objects\": 10"));
-  EXPECT_THAT(json, HasSubstr("\"of\": \"objects\""));
-  for (const char* key : {"used_ratio", "counted", "failures"}) EXPECT_EQ(json.find(key), std::string::npos) << json;
-}
-
 TEST(LimitsReport, AFullControlGroupIsAmongThem) {
   TypeRow group;
   group.allocator = "memcg";

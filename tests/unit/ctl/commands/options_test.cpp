@@ -12,16 +12,6 @@ ParsedCommandLine parse(std::vector<const char*> arguments) {
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
-TEST(CtlOptions, DefaultsLeaveEverythingToTheCommand) {
-  for (const char* name : {"malloc", "zones", "mbufs", "types"}) {
-    const ParsedCommandLine parsed = parse({name});
-    ASSERT_FALSE(parsed.exit_status) << name;
-    EXPECT_EQ(parsed.options.command, find_command(name));
-    EXPECT_FALSE(parsed.options.from || parsed.options.json || parsed.options.human);
-    EXPECT_EQ(parsed.options.format, Format::kFreeBsd15);
-  }
-}
-
 TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
   std::set<std::string_view> names;
   for (const Command* const command : commands()) {
@@ -74,22 +64,11 @@ TEST(CtlOptions, IntervalsAndSizesHaveUnits) {
 }
 
 TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
-  const MemuseOptions memuse = parse({"memuse"}).options.memuse;
-  EXPECT_EQ(memuse.frames, 8U);
-  EXPECT_EQ(memuse.match, 2U);
-  EXPECT_EQ(memuse.older_ns, std::nullopt);
-  const CommandLine given =
-      parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4", "--older", "500ms", "--memory",
-             "2MiB", "--groups", "0", "--folded", "--control-group", "/docker/4f9a"})
-          .options;
+  EXPECT_EQ(parse({"memuse"}).options.memuse.older_ns, std::nullopt);
+  const CommandLine given = parse({"memuse", "--seconds", "5", "--older", "500ms", "--memory", "2MiB", "--folded"}).options;
   EXPECT_EQ(given.window_ns, 5'000'000'000);
-  EXPECT_EQ(given.memuse.type, "dentry");
-  EXPECT_EQ(given.memuse.control_group, "/docker/4f9a");
-  EXPECT_EQ(given.memuse.frames, 3U);
-  EXPECT_EQ(given.memuse.match, 4U);
   EXPECT_EQ(given.memuse.older_ns, 500'000'000);
   EXPECT_EQ(given.memuse.memory_bytes, 2ULL << 20U);
-  EXPECT_EQ(given.memuse.groups, 0U);
   EXPECT_TRUE(given.memuse.is_folded);
   for (const auto& wrong : std::vector<std::vector<const char*>>{{"memuse", "--match", "0"},
                                                                  {"memuse", "--frames", "33"},
@@ -99,52 +78,6 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
                                                                  {"memuse", "--older", "60s"},
                                                                  {"memuse", "--json", "--folded"}}) {
     EXPECT_EQ(parse(wrong).exit_status, 2) << wrong[1];
-  }
-}
-
-TEST(CtlOptions, OfOriginsMayNameACache) {
-  EXPECT_EQ(parse({"origins"}).options.type, "");
-  const CommandLine given = parse({"origins", "dentry", "--seconds", "5", "--limit", "3"}).options;
-  EXPECT_EQ(given.type, "dentry");
-  EXPECT_EQ(given.window_ns, 5'000'000'000);
-  EXPECT_EQ(given.view.limit, 3U);
-  EXPECT_EQ(parse({"origins", "dentry", "filp"}).exit_status, 2);
-  EXPECT_EQ(parse({"origins", "--limit", "-1"}).exit_status, 2);
-  EXPECT_EQ(parse({"origins", "--for", "500ms"}).options.window_ns, 500'000'000);
-}
-
-TEST(CtlOptions, JsonIsIndentedUnlessDisabled) {
-  for (const auto& [argument, is_compact] :
-       {std::pair{"--json", false}, {"--json=pretty", false}, {"--json=compact", true}}) {
-    const CommandLine options = parse({"zones", argument}).options;
-    EXPECT_TRUE(options.json) << argument;
-    EXPECT_EQ(options.view.is_compact, is_compact) << argument;
-    EXPECT_EQ(options.view.layout, Layout::kJson);
-  }
-  EXPECT_EQ(parse({"zones", "--json=xml"}).exit_status, 2);
-}
-
-TEST(CtlOptions, ArgumentsAreProcessesAddressesAndPaths) {
-  EXPECT_EQ(parse({"process", "1", "postgres"}).options.words, (std::vector<std::string>{"1", "postgres"}));
-  EXPECT_TRUE(parse({"process", "--from", "live"}).options.words.empty());
-  EXPECT_EQ(parse({"node", "0x1f", "17", "0XfFfFfFfFfFfFfFfF"}).options.addresses,
-            (std::vector<std::uint64_t>{31, 17, ~std::uint64_t{0}}));
-  EXPECT_EQ(parse({"resident", "a b", "0x1f"}).options.words, (std::vector<std::string>{"a b", "0x1f"}));
-  EXPECT_FALSE(parse({"resident", "a"}).options.from);
-}
-
-TEST(CtlOptions, OfReportsSelectRows) {
-  const CommandLine options =
-      parse({"types", "dentry|inode", "TCP", "--allocator", "slab", "--sort", "held", "--reverse", "--limit", "5"}).options;
-  EXPECT_EQ(options.view.patterns.size(), 2U);
-  EXPECT_TRUE(options.view.patterns.at(0).matches("btrfs_inode"));
-  EXPECT_TRUE(options.view.allocator->matches("slab"));
-  EXPECT_EQ(options.view.sort, "held");
-  EXPECT_TRUE(options.view.is_reversed);
-  EXPECT_EQ(options.view.limit, 5U);
-  for (const auto& wrong : std::vector<std::vector<const char*>>{
-           {"types", "("}, {"types", "--allocator", "slob"}, {"types", "--limit", "x"}, {"types", "--csv", "--json"}}) {
-    EXPECT_EQ(parse(wrong).exit_status, 2) << wrong.back();
   }
 }
 

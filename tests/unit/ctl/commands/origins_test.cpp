@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include "tests/support/fixtures.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
 namespace memstat::ctl {
@@ -44,13 +42,6 @@ TEST(OriginsPage, HasOriginsWithTheirAllocationsWhereTheyAreKnown) {
   EXPECT_EQ(origins[2].allocations, std::nullopt);
 }
 
-TEST(OriginsPage, MayBeCutAnywhere) {
-  for (std::size_t size = 0; size < kOriginsPageText.size(); ++size) {
-    const std::string page(kOriginsPageText.substr(0, size));  // of its own, so that a sanitizer sees its end
-    EXPECT_LE(parse_origins_page(page).size(), 3U);
-  }
-}
-
 TEST(OriginsPage, SkipsOtherLines) {
   const std::string name = "memstat_slab_origin_allocated_bytes_total";
   for (const char* const rest :
@@ -82,32 +73,6 @@ TEST(OriginsReport, HasWhatGrewBetweenTwoMoments) {
   EXPECT_EQ(grown[1].bytes, 50U);
   EXPECT_EQ(grown[1].allocations, 1U);
   EXPECT_EQ(grown[2].allocations, std::nullopt);
-}
-
-TEST(SlabOriginsOfACapture, AreThoseThatItRecorded) {
-  const auto source = events::SlabOrigins::open(fixture_path("captures/linux-6.18-call-sites.tar.zst") + "@0");
-  ASSERT_TRUE(source) << to_string(source.error());
-  EXPECT_FALSE((*source)->is_live());
-  for (int i = 0; i < 2; ++i) {
-    const auto origins = (*source)->read();
-    ASSERT_TRUE(origins) << to_string(origins.error());
-    const auto found = std::find_if(origins->begin(), origins->end(), [](const SlabOrigin& one) {
-      return names_of(one) == OriginNames("dentry", "/containers/web", "web-server", "__d_alloc");
-    });
-    ASSERT_NE(found, origins->end());
-    EXPECT_EQ(found->allocations, 7076U);
-    EXPECT_EQ(found->bytes, 1358592U);
-  }
-}
-
-TEST(SlabOriginsOfACapture, AreNotPresentWhereItHasNone) {
-  const auto source = events::SlabOrigins::open(fixture_path("captures/linux-6.12-4cpu.tar.zst"));
-  if (!source) {
-    EXPECT_EQ(source.error().code, ErrorCode::kNotPresent);
-  } else {
-    EXPECT_TRUE(fails((*source)->read(), ErrorCode::kNotPresent));
-  }
-  EXPECT_FALSE(events::SlabOrigins::open("/nowhere"));
 }
 
 }  // namespace

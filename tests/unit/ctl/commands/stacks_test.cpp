@@ -72,16 +72,6 @@ TEST(MemuseReport, NamesTheControlGroup) {
   EXPECT_THAT(memuse_json(grouped), HasSubstr("\"control_group\": \"/docker/4f"));
 }
 
-TEST(MemuseReport, SaysWhatWasLost) {
-  MemuseFindings lossy = findings();
-  lossy.table.counts.lost_blocks = 3;
-  lossy.table.counts.lost_stacks = 1;
-  lossy.table.counts.missed_events = 2;
-  EXPECT_THAT(memuse_text(lossy, true),
-              AllOf(HasSubstr("lost: 3 blocks for lack of memory"), HasSubstr("the stack of 1 block"),
-                    HasSubstr("2 events that occurred during another")));
-}
-
 TEST(MemuseReport, SaysThatNothingLeaks) {
   MemuseFindings quiet = findings();
   quiet.table.blocks.resize(3);
@@ -100,18 +90,6 @@ TEST(MemuseReport, SuspectsNothingWhileItIsTooEarly) {
   EXPECT_THAT(memuse_text(early, true), HasSubstr("the time is too short to find leaks: watch for 20s or longer"));
   EXPECT_THAT(memuse_text(early, true), testing::Not(HasSubstr("suspect")));
   EXPECT_THAT(memuse_json(early), testing::Not(HasSubstr("suspect")));
-}
-
-TEST(MemuseReport, IsJsonWithEveryGroup) {
-  MemuseFindings few = findings();
-  few.options.groups = 1;
-  const std::string json = memuse_json(few);
-  EXPECT_THAT(json,
-              AllOf(HasSubstr("\"verdict\": \"suspect\""), HasSubstr("\"blocks\": 60"), HasSubstr("\"old_blocks\": 50"),
-                    HasSubstr("\"fcntl_dirnotify\""), HasSubstr("\"other_frees\": 7")));
-  std::size_t groups = 0;
-  for (std::size_t at = 0; (at = json.find("\"verdict\"", at)) != std::string::npos; ++at) ++groups;
-  EXPECT_EQ(groups, 3U);
 }
 
 TEST(MemuseReport, FoldsStacksFromTheOutermostCall) {

@@ -32,18 +32,6 @@ TEST(TypesReport, EveryAllocatorOfTheApiHasItsNumber) {
   EXPECT_EQ(allocator_number("slob"), ALLOCATOR_ANY);
 }
 
-TEST(TypesReport, JsonHasTheDetailWhereThereIsOne) {
-  StagingBuilder staging;
-  staging.type("site", {{Field::kBytes, 2}}).detail("mm/\"slub\".c:12").type("plain", {{Field::kBytes, 1}});
-  TrackedList list({}, Allocator::kCallSite);
-  list.poll(staging);
-  const ReportTable table = types_table(rows_of(list.snapshot));
-  const std::string json = table.print({.layout = Layout::kJson});
-  EXPECT_NE(json.find("\"type\": \"site\",\n      \"detail\": \"mm/\\\"slub\\\".c:12\",\n"), std::string::npos) << json;
-  EXPECT_EQ(json.find("detail"), json.rfind("detail")) << json;
-  EXPECT_EQ(table.print({.layout = Layout::kText, .width = 0}).find("slub"), std::string::npos);
-}
-
 /// The columns LIMIT and USED of the only type of a list.
 std::string limit_and_used(Allocator allocator, std::initializer_list<StagedFigure> figures) {
   StagingBuilder staging;

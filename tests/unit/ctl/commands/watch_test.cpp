@@ -89,28 +89,6 @@ TEST(NearestWords, CountLettersThatDiffer) {
   EXPECT_EQ(did_you_mean("inode", std::vector<std::string>{"a_inode_cache", "z"}), "; did you mean a_inode_cache?");
 }
 
-std::string watch_line(const ReportView& view, const WatchedState& state, const std::optional<WatchedState>& before,
-                       bool is_bytes) {
-  ReportTable table = watch_table(is_bytes);
-  add_state(table, "slab/a", state, before, is_bytes);
-  return table.last_row(view);
-}
-
-TEST(WatchReport, ALineSaysWhatChangedSinceTheLast) {
-  const ReportView csv{.layout = Layout::kCsv};
-  const WatchedState before{.seconds = 10, .bytes = 5000, .objects = 5, .failures = 1};
-  const WatchedState now{.seconds = 14, .time_ns = 1'000'000'000, .bytes = 4600, .objects = 4, .failures = 1};
-  EXPECT_EQ(watch_line(csv, now, before, true), "1970-01-01T00:00:01Z,slab/a,4600,4,-400,-100,1\n");
-  EXPECT_EQ(watch_line(csv, now, std::nullopt, true), "1970-01-01T00:00:01Z,slab/a,4600,4,,,1\n")
-      << "the first line has no change";
-  const WatchedState objects{.seconds = 15, .bytes = {}, .objects = 9, .failures = {}};
-  EXPECT_EQ(watch_line(csv, objects, now, true), "1970-01-01T00:00:00Z,slab/a,,9,,,\n");
-  EXPECT_EQ(watch_line(csv, objects, objects, false), "1970-01-01T00:00:00Z,slab/a,,9,0,,\n") << "at the same time";
-  const ReportView json{.layout = Layout::kJson, .is_compact = true};
-  EXPECT_THAT(watch_line(json, now, before, true),
-              HasSubstr("\"change_bytes\":-400,\"change_bytes_per_second\":-100,\"failures\":1}"));
-}
-
 TEST(WatchReport, GoesThroughThePollsOfACaptureAlsoWhileTheTypeIsAway) {
   FakeSource source({{row("slab", "a", 100, 1)}, {row("slab", "b")}, {row("slab", "a", 300, 3)}});
   testing::internal::CaptureStdout();
@@ -154,12 +132,6 @@ TEST(ShowReport, HasSharesOfTheFirstFigureThatIsNotZero) {
   const Report report = show(source, "none", {.layout = Layout::kText});
   EXPECT_EQ(report.problem, "");
   EXPECT_THAT(report.notes, testing::ElementsAre(HasSubstr("does not count slab/none by CPU")));
-}
-
-TEST(ShowReport, AddsUpTypesOfOneName) {
-  FakeSource source({{row("slab", "twin"), row("slab", "twin")}});
-  source.splits_.cpus.push_back({.title = "frees", .is_bytes = false, .values = {1, 3}});
-  EXPECT_EQ(show(source, "twin", {.layout = Layout::kCsv}).output, "cpu,frees,share_ratio\n0,2,0.25\n1,6,0.75\n");
 }
 
 }  // namespace

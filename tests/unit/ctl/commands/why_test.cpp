@@ -82,15 +82,6 @@ TEST(Why, JsonHasTheSameAndTheExitStatusIsOfTheMostUrgent) {
   EXPECT_EQ(exit_status_of({}), kExitDone);
 }
 
-TEST(Why, OptionsAreSet) {
-  CommandLine line;
-  for (const Option& option : kWhyCommand.options) {
-    if (option.word() == "--verbose" || option.word() == "--watch") option.set(line, "");
-  }
-  EXPECT_TRUE(line.is_verbose);
-  EXPECT_TRUE(line.is_followed);
-}
-
 TEST(Why, ATypeThatDoesNotLeakIsAnAnswer) {
   GrowthAnswer growth;
   growth.polls = 40;
@@ -102,16 +93,6 @@ TEST(Why, ATypeThatDoesNotLeakIsAnAnswer) {
   EXPECT_THAT(growth_words(growth, patterns), HasSubstr("slab/dentry is not a leak: it grew by 1 MiB"));
   growth.is_enough = false;
   EXPECT_THAT(growth_words(growth, patterns), HasSubstr("Whether it leaks is unknown after"));
-}
-
-TEST(Why, ACauseIsExplained) {
-  CommandLine line;
-  line.word = "cgroup_dying";
-  const Report report = kExplainCommand.run(line);
-  EXPECT_THAT(report.output, HasSubstr("cgroup_dying (cause)"));
-  EXPECT_THAT(report.output, HasSubstr("memstat_memcg_dying_descendants"));
-  line.word = "cgroup_dyin";
-  EXPECT_THAT(kExplainCommand.run(line).problem, HasSubstr("cgroup_dying")) << "the nearest word";
 }
 
 TEST(Why, AMachineOfWhichLittleCanBeReadIsNotSaidToBeWell) {

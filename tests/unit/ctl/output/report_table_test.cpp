@@ -118,12 +118,6 @@ TEST(ReportTableTest, FitsTheTerminalByShorterNamesAndFewerColumns) {
   EXPECT_THAT(table.print(view), HasSubstr("HELD"));
 }
 
-TEST(ReportTableTest, NamesCannotSteerTheTerminal) {
-  ReportTable table("types", kColumns, 2);
-  table.add({std::string("slab"), std::string("a\x1b[2J"), Cell(), Cell(), Cell(), Cell()});
-  EXPECT_THAT(table.print(view_of(Layout::kText)), HasSubstr("a\\x1b[2J"));
-}
-
 TEST(ReportTableTest, SmallSharesAreNotZero) {
   EXPECT_EQ(percent(0), "0%");
   EXPECT_EQ(percent(0.0032), "0.3%");

@@ -33,25 +33,6 @@ TEST(ApiAnswers, TypesBecomeRows) {
   EXPECT_EQ(sample.types[1].figures, MEMSTAT_FIGURE_BYTES);
 }
 
-TEST(ApiAnswers, OfTwoLimitsTheOneWithTheDaemonsPartIsShown) {
-  TypeRow type;
-  type.allocator_number = ALLOCATOR_UMA;
-  type.figures = MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_COUNTLIMIT | MEMSTAT_FIGURE_BYTESLIMIT;
-  type.bytes = 500;
-  type.objects = 50;
-  type.limit_bytes = 1000;
-  type.limit_objects = 100;
-  type.limit_used = 0.5;
-  EXPECT_EQ(nearest_limit(type).column->is_bytes, false) << "both are as near";
-  EXPECT_EQ(nearest_limit(type).counted, 50U);
-  type.limit_used = 0.75;  // 25 are cached and not free in slabs; the daemon does not send that number
-  EXPECT_EQ(nearest_limit(type).counted, 75U);
-  type.bytes = 900;
-  type.limit_used = 0.9;
-  EXPECT_EQ(nearest_limit(type).column->is_bytes, true);
-  EXPECT_EQ(nearest_limit(type).counted, 900U);
-}
-
 TEST(ApiAnswers, MemoryHistoryAndSplitsAreUnderstood) {
   Machine machine;
   std::optional<MachineMemory> memory;
@@ -105,28 +86,6 @@ TEST(ApiAnswers, SourcesAreASelftestOfTheServiceAsItRuns) {
   EXPECT_EQ(test.trials[3].health, SourceHealth::kOff);
   EXPECT_FALSE(test.is_healthy()) << "types are lost without c";
   EXPECT_THAT(service_advice("CAP_BPF", "root with all capabilities that memstatd uses"), testing::HasSubstr("container"));
-}
-
-TEST(ApiAnswers, EventsAreUnderstood) {
-  constexpr std::string_view kEvents =
-      R"({"events":[{"time":5.5,"seconds_since_boot":2,"event":"oom_kill","fields":{"pid":7,"command":"x","odd":[1]},)"
-      R"("lines":["a","b",3]},{"event":"later"}]})";
-  EventsAnswer answer;
-  ASSERT_TRUE(parse_events_answer(kEvents, answer));
-  EXPECT_TRUE(answer.has_log);
-  ASSERT_EQ(answer.events.size(), 2U);
-  EXPECT_EQ(answer.events[0].time, 5.5);
-  EXPECT_EQ(answer.events[0].fields.size(), 2U) << "other values than numbers and texts are skipped";
-  EXPECT_EQ(answer.events[0].lines.size(), 2U);
-  EXPECT_FALSE(answer.events[1].time.has_value());
-  for (std::size_t size = 0; size < kEvents.size(); ++size) {
-    EventsAnswer cut;
-    EXPECT_FALSE(parse_events_answer(kEvents.substr(0, size), cut)) << size;
-  }
-  EventsAnswer none;
-  ASSERT_TRUE(parse_events_answer("{}", none)) << "a memstatd that may not read the log";
-  EXPECT_FALSE(none.has_log);
-  EXPECT_FALSE(parse_events_answer(R"({"events":[1]})", none));
 }
 
 TEST(ApiAnswers, TruncatedOrHostileAnswersAreRefused) {

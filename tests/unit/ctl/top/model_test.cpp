@@ -236,47 +236,6 @@ TEST(TopModel, EveryScreenFitsAndKeepsTheSelectionOnIt) {
   }
 }
 
-TEST(TopModel, DrillsDownToCpusAndNodes) {
-  TopModel model;
-  model.add(sample_of({type_of("a", 3)}), {});
-  EXPECT_EQ(model.press({.key = Key::kEnter}), TopAction::kReadSplits);
-  type_keys(model, "c");
-  EXPECT_TRUE(model.shows_splits());
-  model.set_splits({.cpus = {{.title = "free_objects", .values = {1, std::nullopt, 3}}},
-                    .nodes = {{.title = "held_bytes", .is_bytes = true, .values = {4096}}},
-                    .problem = {}});
-  std::string screen;
-  for (const TopLine& line : model.frame(80, 12, true)) screen += line.text + "\n";
-  EXPECT_THAT(screen, HasSubstr("    2                3"));
-  EXPECT_THAT(screen, HasSubstr("    1                -"));
-  type_keys(model, "n");
-  screen.clear();
-  for (const TopLine& line : model.frame(80, 12, true)) screen += line.text + "\n";
-  EXPECT_THAT(screen, HasSubstr("4.0K"));
-  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kNone);
-  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kQuit);
-}
-
-TEST(TopModel, TheMeaningOfATypeIsWrappedAndNotCut) {
-  TopModel model;
-  model.add(sample_of({type_of("dentry", 3)}), {});
-  model.press({.key = Key::kEnter});
-  std::string screen;
-  for (const TopLine& line : model.frame(60, 24, true)) screen += line.text + "\n";
-  EXPECT_THAT(screen, HasSubstr("  what it is        A cached directory entry, also of a name"));
-  EXPECT_THAT(screen, HasSubstr("\n                    that does not exist (a negative dentry).\n"));
-}
-
-TEST(TopModel, AProblemIsShownAndWhatWasThereStays) {
-  TopModel model;
-  model.add(sample_of({type_of("a", 3)}), {});
-  Sample failed;
-  failed.problem = "http://host: refused";
-  model.add(failed, {});
-  EXPECT_THAT(names(model), ElementsAre("a"));
-  EXPECT_EQ(model.frame(80, 12, true)[2].look, Look::kProblem);
-}
-
 TEST(TopParts, SparklineAndBarHaveTheirWidths) {
   EXPECT_EQ(sparkline({}, 5, true), "");
   EXPECT_EQ(sparkline({0, 7, 14}, 5, false), "_=#");
