@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""libcpc as shipped: its symbols, its header in C and C++, its manual page, and programs like the original's examples."""
+"""libcpc as shipped: its symbols, its manual page, and programs like the original's examples."""
 import os
 import re
 import shutil
@@ -45,14 +45,6 @@ class Library(unittest.TestCase):
         self.assertEqual(sorted(shown), sorted(declared()))
         self.assertEqual(ORIGINAL - set(shown), set())
         self.assertRegex(package.command("readelf", "-dW", SHARED), r"\(SONAME\).*\[libcpc\.so\.1\]")
-
-    def test_the_header_compiles_alone_in_c_and_cpp(self):
-        for language, standard in (("c", "c11"), ("c", "gnu17"), ("c++", "c++11"), ("c++", "c++20")):
-            path = os.path.join(self.directory, "alone.c")
-            with open(path, "w", encoding="ascii") as file:
-                file.write("#include <libcpc.h>\n#include <libcpc.h>\n")
-            package.command("cc", "-x", language, f"-std={standard}", "-D_DEFAULT_SOURCE", "-fsyntax-only", "-pedantic", "-Wall", "-Wextra",
-                            "-Wundef", "-Werror", "-I" + os.path.join(program.SOURCE_DIR, "core/include"), path)
 
     def test_the_page_has_every_function(self):
         if not shutil.which("mandoc"):

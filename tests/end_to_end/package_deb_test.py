@@ -12,9 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
-import captures  # noqa: E402
 import package  # noqa: E402
-import page  # noqa: E402
 import program  # noqa: E402
 
 CONFIGURATION = "etc/memstatd/memstatd.yaml"
@@ -194,44 +192,6 @@ class Packages(unittest.TestCase):
         self.assertEqual(read(self.root.path(CONFIGURATION)), read(program.SOURCE_DIR, "config/memstatd.yaml"))
         self.assertEqual(os.path.lexists("/" + WANTED_BY), self.host_before)  # this machine is not touched
 
-    def test_the_account_is_made_once(self):
-        os.makedirs(self.root.path("etc"))
-        for name, line in (("passwd", b"root:x:0:0:root:/root:/bin/sh\n"), ("group", b"root:x:0:\n")):
-            write(line, self.root.directory, "etc", name)
-        self.root.dpkg("-i", self.debs["memstatd"])
-        accounts = read(self.root.directory, "etc/passwd")
-        self.assertRegex(accounts, rb"(?m)^_memstatd:x?!?:\d+:\d+:memstatd:/nonexistent:/usr/sbin/nologin$")
-        self.assertRegex(read(self.root.directory, "etc/group"), rb"(?m)^_memstatd:x?!?:\d+:$")
-        self.root.dpkg("-i", self.other_version("0.1.1-1"))
-        self.root.dpkg("--purge", "memstatd")
-        self.assertEqual(read(self.root.directory, "etc/passwd"), accounts)
-
-    def test_the_installed_program_runs(self):
-        self.root.dpkg("-i", self.debs["memstatd"])
-        installed = self.root.path("usr/bin/memstatd")
-        self.assertEqual(package.command(installed, "--version"), package.command(program.MEMSTATD, "--version"))
-        package.command(installed, "--check-config", "--config", self.root.path(CONFIGURATION))
-        capture = captures.fixtures()["freebsd-15.0-amd64-4cpu"]
-        environment = program.MEMSTATD
-        try:
-            program.MEMSTATD = installed
-            read_page, problems = page.check(program.run("--once", "--replay", capture).stdout)
-        finally:
-            program.MEMSTATD = environment
-        self.assertEqual(problems, [])
-        self.assertGreater(len(read_page.by_type("memstat_type_bytes", "uma")), 100)
-
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_the_unit_is_one_that_systemd_accepts(self):
-        self.root.dpkg("-i", self.debs["memstatd"])
-        installed = self.root.path("usr/bin/memstatd").encode()
-        text = read(self.root.path(UNIT))
-        self.assertEqual(text.count(b"/usr/bin/memstatd"), 2)
-        os.mkdir(self.root.path("verify"))
-        write(text.replace(b"/usr/bin/memstatd", installed), self.root.path("verify/memstatd.service"))
-        said = package.command("systemd-analyze", "verify", "--man=no", self.root.path("verify/memstatd.service"))
-        self.assertNotIn("memstatd", said)
-
     def test_an_upgrade_keeps_an_edited_configuration(self):
         self.root.dpkg("-i", self.debs["memstatd"])
         write(EDITED, self.root.path(CONFIGURATION))
@@ -245,11 +205,6 @@ class Packages(unittest.TestCase):
         self.assertEqual(read(self.root.path(CONFIGURATION + ".dpkg-dist")), NEWER)
         self.assertEqual(self.root.status("memstatd"), "install ok installed")
         self.assertIn("\nVersion: 0.2.0-1\n", read(self.root.path("var/lib/dpkg/status")).decode())
-
-    def test_an_upgrade_replaces_a_configuration_that_nobody_edited(self):
-        self.root.dpkg("-i", self.debs["memstatd"])
-        self.root.dpkg("-i", self.other_version("0.2.0-1", NEWER))
-        self.assertEqual(read(self.root.path(CONFIGURATION)), NEWER)
 
     def test_an_upgrade_leaves_a_service_alone_that_was_disabled(self):
         self.root.dpkg("-i", self.debs["memstatd"])
@@ -275,15 +230,6 @@ class Packages(unittest.TestCase):
         self.assertEqual(self.root.files(), {})
         self.assertFalse(os.path.exists(recordings) or self.root.has("var/lib/memstatd"))
         self.assertTrue(self.root.has("var/lib/private"))
-
-    @unittest.skipUnless(shutil.which("lintian"), "lintian is not installed")
-    def test_lintian_finds_no_mistake(self):
-        # Known: there is no bug to close, and libmemstat3's scripts only prevent CMake's own.
-        said = package.command("lintian", "--fail-on", "none", "--suppress-tags",
-                               "initial-upload-closes-no-bugs,maintainer-script-empty", *self.debs.values())
-        manual = os.path.exists(os.path.join(program.SOURCE_DIR, "daemon", "man", "memstatd.8"))
-        found = [line for line in said.splitlines() if line[:2] in ("E:", "W:") and (manual or "no-manual-page" not in line)]
-        self.assertEqual(found, [])
 
 
 class Scripts(unittest.TestCase):

@@ -85,15 +85,6 @@ class Port(unittest.TestCase):
         self.assertIn(f"\nuser: {ACCOUNT}\n", text("config", "memstatd.yaml"))
         self.assertIn(f"\n#   {ACCOUNT}:*:", makefile(), "the lines for UIDs and GIDs")
 
-    def test_texts_are_as_the_ports_tree_wants_them(self):
-        for name in ("Makefile", "pkg-descr", "pkg-plist"):
-            content = text(PORT, name)
-            self.assertTrue(content.endswith("\n") and not content.endswith("\n\n"), name)
-            self.assertNotRegex(content, r"[ \t]\n", name)
-        self.assertLessEqual(max(map(len, text(PORT, "pkg-descr").splitlines())), 80)
-        for name in ("PORTNAME", "CATEGORIES", "MAINTAINER", "COMMENT", "LICENSE", "USES", "LIB_DEPENDS"):
-            self.assertTrue(variable(name), name)
-
 
 if __name__ == "__main__":
     program.main()
