@@ -57,7 +57,7 @@ def config(rules, address):
 class ScrapedTwice(unittest.TestCase):
     def test_every_alert_fires_once_for_each_host(self):
         self.assertLessEqual({"pod", "namespace"}, set(labels_of_examples()))
-        with program.temporary_directory() as directory, troubled_hosts.served() as address:
+        with program.temporary_directory() as directory, troubled_hosts.served() as page:
             rules = shipped_rules.write(directory, 0.05)
             with open(rules[1], encoding="utf-8") as file:
                 names = {rule["alert"] for group in yaml.safe_load(file)["groups"] for rule in group["rules"] if "alert" in rule}
@@ -65,7 +65,7 @@ class ScrapedTwice(unittest.TestCase):
             wanted = {(name, host) for name in names - troubled_hosts.OF_OTHERS for host in troubled_hosts.HOSTS}
             wanted |= {("MemstatWatchdog", None), ("MemstatJobAbsent", None), ("MemstatManyHostsDown", None), ("MemstatHostVanished", "vanished"), ("MemstatPollStuck", "stuck")}
             wanted |= {("MemstatDaemonMissing", f"down{number}") for number in range(3)}
-            with prometheus_server.Prometheus(directory, None, config=config(rules, address)) as server:
+            with prometheus_server.Prometheus(directory, None, config=config(rules, page.address)) as server:
                 self.fire(server, wanted)
                 failures = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*;(.*)"\} ([1-9]\S*)$', server.get("/metrics").decode(), re.MULTILINE)
                 self.assertEqual(failures, [], server.log())

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's Alertmanager for the end-to-end tests."""
-import http.server
 import json
 import os
 import shutil
-import threading
 import unittest
 
 import program
@@ -49,29 +47,14 @@ def example(receiver, group_wait):
     return text
 
 
-class Receiver:
-    """Stores the notifications that it receives: (receiver, names of the alerts, labels of the alerts)."""
+class Receiver(prometheus_server.Served):
+    """Stores the notifications that it receives: (receiver, labels of the alerts)."""
 
     def __init__(self):
+        super().__init__(self.receive)
         self.notifications = []
-        notifications = self.notifications
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                notifications.append((sent["receiver"], [alert["labels"] for alert in sent["alerts"]]))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = "127.0.0.1:{}".format(self.server.server_address[1])
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+    def receive(self, request):
+        sent = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
+        self.notifications.append((sent["receiver"], [alert["labels"] for alert in sent["alerts"]]))
+        prometheus_server.send(request)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's Prometheus and promtool for the end-to-end tests, and a relay that reports what Prometheus and memstatd negotiated."""
-import http.client
 import http.server
 import json
 import os
@@ -110,49 +109,25 @@ def lint(content, what):
         raise AssertionError(f"{what}: {done}")
 
 
-class Relay:
-    """Passes scrapes on to memstatd and its answers back, byte for byte, and keeps both. `accept`: what is asked for instead of
-    what the scraper asks for, since Prometheus 2.42 cannot be told which format it is to want."""
+class Served:
+    """Serves HTTP on a port of its own by `answer(request)`, which writes the answer, while the block runs."""
 
-    def __init__(self, daemon, accept=None):
-        self.passed = []  # (the scraper's headers, the answer's headers, its body)
-        relay = self
-
+    def __init__(self, answer):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                asked = {name.lower(): value for name, value in self.headers.items()}
-                connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
-                try:
-                    wanted = {"accept": accept or asked.get("accept", ""),
-                              "accept-encoding": asked.get("accept-encoding", "identity")}
-                    connection.request("GET", self.path, headers=wanted)
-                    response = connection.getresponse()
-                    headers, body = response.getheaders(), response.read()
-                    self.send_response_only(response.status)
-                    for name, value in headers:
-                        if name.lower() != "connection":
-                            self.send_header(name, value)
-                    self.end_headers()
-                    self.wfile.write(body)
-                finally:
-                    connection.close()
-                relay.passed.append((asked, {name.lower(): value for name, value in headers}, body))
+                answer(self)
+
+            do_POST = do_GET
 
             def log_message(self, *_):
                 pass
 
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):  # a scraper that went away
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.handle_error = lambda *_: None  # a client that went away
         self.address = "127.0.0.1:{}".format(self.server.server_address[1])
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def __enter__(self):
         return self
@@ -160,3 +135,34 @@ class Relay:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+def send(request, body=b"", headers=()):
+    """Status 200 with these headers and this body."""
+    request.send_response_only(200)
+    for name, value in (*headers, ("Content-Length", len(body))):
+        request.send_header(name, value)
+    request.end_headers()
+    request.wfile.write(body)
+
+
+class Relay(Served):
+    """Passes scrapes on to memstatd and its answers back, byte for byte, and keeps both. `accept`: what is asked for instead of
+    what the scraper asks for, since Prometheus 2.42 cannot be told which format it is to want."""
+
+    def __init__(self, daemon, accept=None):
+        super().__init__(self.relay)
+        self.daemon, self.accept = daemon, accept
+        self.passed = []  # (the scraper's headers, the answer's headers, its body)
+
+    def relay(self, request):
+        asked = {name.lower(): value for name, value in request.headers.items()}
+        wanted = {"Accept": self.accept or asked.get("accept", ""), "Accept-Encoding": asked.get("accept-encoding", "identity")}
+        status, headers, body = self.daemon.request(request.path, headers=wanted)
+        request.send_response_only(status)
+        for name, value in headers.items():
+            if name != "connection":
+                request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(body)
+        self.passed.append((asked, headers, body))

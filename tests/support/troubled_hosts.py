@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts that have every problem for which there is an alert, at once: the page of a memstatd there, and what Prometheus would have stored
 in the days before, so that a real server has a history."""
-import contextlib
-import http.server
 import subprocess
-import threading
 import time
 
 import captures
 import program
+import prometheus_server
 
 MIB, GIB = 1 << 20, 1 << 30
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -150,24 +148,6 @@ def write_history(directory, label_sets):
                    check=True, stdout=subprocess.DEVNULL, timeout=program.PATIENCE)
 
 
-@contextlib.contextmanager
 def served():
-    """The address of the page."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = page(time.time(), self.path.startswith("/stuck")).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield "127.0.0.1:{}".format(server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
+    """The server of the page."""
+    return prometheus_server.Served(lambda request: prometheus_server.send(request, page(time.time(), request.path.startswith("/stuck")).encode()))
