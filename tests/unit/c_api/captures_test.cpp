@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A recording instead of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a directory or an archive, at any
 // poll; and recordings by a program.
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "core/capture/archive.h"
@@ -154,9 +155,12 @@ TEST_F(CApiCaptures, ThatAreMissingOrBadAreErrorsOfTheQuery) {
 TEST_F(CApiCaptures, AreReadFromArchives) {
   if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   write_capture(directory_.file("c"), 3);
+  const auto files = open_directory_files(directory_.file("c"));
+  ASSERT_TRUE(files);
   for (const std::string ending : {".tar", ".tar.zst"}) {
     const std::string archive = directory_.file("packed" + ending);
-    ASSERT_TRUE(pack_capture(directory_.file("c"), archive));
+    const UniqueFd file(::open(archive.c_str(), O_WRONLY | O_CREAT, 0600));
+    ASSERT_TRUE(pack_capture(**files, archive, file.get()));
     name(archive);
     EXPECT_EQ(bytes_after_query(list_.get()), 102U) << ending;
     name(archive + "@1");
