@@ -47,12 +47,6 @@ TEST(SourceOptions, AreReadByTheirKind) {
   EXPECT_TRUE(result->sources.at("plain").settings.empty());
 }
 
-TEST(SourceOptions, ThatAreNotInTheFileAreNotInTheConfiguration) {
-  const ConfigResult result = load_options("sources: {rich: {interval: 60s}}");
-  ASSERT_TRUE(result);
-  EXPECT_TRUE(result->sources.at("rich").settings.empty());
-}
-
 TEST(SourceOptions, ThatAreWrongAreReportedWithPlaceAndAdvice) {
   EXPECT_EQ(problem_of("sources: {rich: {dept: 3}}"),
             "f.yaml:1:18: sources.rich.dept: is not a known key; did you mean depth?");
@@ -124,11 +118,6 @@ TEST(CountersKey, RefusesWhatCannotBeCounted) {
   EXPECT_THAT(counters_problem("counters: [" + sets + "]"), HasSubstr("counters[16]: is one set too many"));
   EXPECT_THAT(counters_problem("counters: {set: memory}"), HasSubstr("a list of sets of events"));
   EXPECT_THAT(counters_problem("sources: {rich: {counters: x}}"), HasSubstr("is not a known key"));
-}
-
-TEST(CountersKey, NeedsABuildWithCounters) {
-  EXPECT_EQ(problem_of("counters: [{set: memory}]"),
-            "f.yaml:1:12: counters[0]: cannot be counted: this build has no counters; remove the key");
 }
 
 }  // namespace

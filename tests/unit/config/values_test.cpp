@@ -45,18 +45,6 @@ TEST(Duration, TextReadsBackAsTheSameDuration) {
   EXPECT_EQ(duration_text(nanoseconds::min()).front(), '-');
 }
 
-TEST(Duration, PollIntervalHasBounds) {
-  EXPECT_TRUE(parse_poll_interval("100ms"));
-  EXPECT_TRUE(parse_poll_interval("24h"));
-  for (const auto& [text, detail] : {std::pair("99ms", "\"99ms\" is too short; write at least 100ms"),
-                                     std::pair("1d1ns", "\"1d1ns\" is too long; write at most 24h"),
-                                     std::pair("10", "\"10\" has no unit; write 10s if seconds are meant")}) {
-    const auto result = parse_poll_interval(text);
-    ASSERT_TRUE(fails(result, ErrorCode::kData)) << text;
-    EXPECT_EQ(result.error().detail, detail);
-  }
-}
-
 TEST(Size, AcceptsPlainDecimalAndBinaryUnits) {
   const std::pair<const char*, std::uint64_t> cases[] = {{"0", 0},
                                                          {"1048576", 1048576},
@@ -143,44 +131,6 @@ TEST(FileMode, IsFourOctalDigits) {
   EXPECT_EQ(*parse_file_mode("0777"), 0777U);
   for (const char* text : {"", "660", "0888", "1660", "00660", "-660", "0x1f", "rw-r"})
     EXPECT_FALSE(parse_file_mode(text)) << text;
-}
-
-TEST(Words, EachWordHasItsValueAndOthersNameTheChoice) {
-  EXPECT_EQ(*parse_tier("minimal"), Tier::kMinimal);
-  EXPECT_EQ(*parse_tier("default"), Tier::kDefault);
-  EXPECT_EQ(*parse_tier("full"), Tier::kFull);
-  EXPECT_EQ(*parse_log_level("trace"), LogLevel::kTrace);
-  EXPECT_EQ(*parse_log_level("debug"), LogLevel::kDebug);
-  EXPECT_EQ(*parse_log_level("info"), LogLevel::kInfo);
-  EXPECT_EQ(*parse_log_level("warning"), LogLevel::kWarning);
-  EXPECT_EQ(*parse_log_level("error"), LogLevel::kError);
-  EXPECT_EQ(*parse_log_format("text"), LogFormat::kText);
-  EXPECT_EQ(*parse_log_format("json"), LogFormat::kJson);
-  EXPECT_EQ(*parse_switch("auto"), Switch::kAuto);
-  EXPECT_EQ(*parse_switch("on"), Switch::kOn);
-  EXPECT_EQ(*parse_switch("off"), Switch::kOff);
-  EXPECT_EQ(parse_tier("Full").error().detail, "\"Full\" is not a known value; write minimal, default or full");
-  EXPECT_EQ(parse_log_format("").error().detail, "\"\" is not a known value; write text or json");
-}
-
-TEST(Printable, KeepsAMessageOnOneLineAndShort) {
-  EXPECT_EQ(printable("a\nb\x01\x7f\t"), "a\\x0ab\\x01\\x7f\\x09");
-  EXPECT_EQ(printable(std::string(60, 'a')), std::string(60, 'a'));
-  EXPECT_EQ(printable(std::string(61, 'a')), std::string(60, 'a') + "...");
-  // A character of two bytes across the cut is dropped as a whole.
-  EXPECT_EQ(printable(std::string(59, 'a') + "\xC3\xA9" + "b"), std::string(59, 'a') + "...");
-  EXPECT_EQ(quoted(std::string_view("x")), "\"x\"");
-}
-
-TEST(NearestWord, FindsSlipsAndNothingFarAway) {
-  constexpr std::array<std::string_view, 3> kKnown = {"listen", "lock_memory", "log"};
-  EXPECT_EQ(nearest_word("lisen", kKnown), "listen");
-  EXPECT_EQ(nearest_word("LOCK-MEMORY", kKnown), "lock_memory");
-  EXPECT_EQ(nearest_word("lgo", kKnown), "");
-  EXPECT_EQ(nearest_word("logs", kKnown), "log");
-  EXPECT_EQ(nearest_word("something", kKnown), "");
-  EXPECT_EQ(nearest_word("", kKnown), "");
-  EXPECT_EQ(nearest_word(std::string(100000, 'l'), kKnown), "");
 }
 
 }  // namespace
