@@ -69,14 +69,6 @@ class GrowthTest : public GaugeTest {
   GrowthTest() : GaugeTest({.growth_window_ns = 150'000'000'000, .limit_of = {}, .wants_cpus = {}}) {}
 };
 
-TEST_F(GrowthTest, NeedsTwoPolls) {
-  poll(1000);
-  EXPECT_FALSE(x().has_growth);
-  poll(1200);
-  ASSERT_TRUE(x().has_growth);
-  EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 20);
-}
-
 TEST_F(GrowthTest, BeforeTheWindowIsFullItIsSinceFirstSight) {
   poll(1000);
   poll(5000);
@@ -93,14 +85,6 @@ TEST_F(GrowthTest, OverAFullWindowTheBeginningIsForgotten) {
   EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 0) << "160 s after the first poll";
   for (int i = 1; i <= 100; ++i) poll(static_cast<std::uint64_t>(i) * 70);
   EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 7);
-}
-
-TEST_F(GrowthTest, BetweenSamplesItIsAsOfTheLastPoll) {
-  poll(0);
-  poll(100, 0, seconds(1));
-  EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 100);
-  poll(100, 0, seconds(1));
-  EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 50);
 }
 
 TEST_F(GrowthTest, PollsFurtherApartThanSamplesDoNotWidenTheWindow) {
@@ -121,141 +105,75 @@ TEST_F(GrowthTest, ATypeThatMissedASampleStartsOver) {
   EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 5);
 }
 
-TEST_F(GrowthTest, AFailedSourceStartsItOver) {
-  poll(1'000'000);
-  poll(1'000'000);
-  types_.failed_poll();
-  poll(0);
-  EXPECT_FALSE(x().has_growth);
-}
-
-TEST_F(GrowthTest, ATypeThatAppearsLaterIsMeasuredFromThen) {
-  StagingBuilder only_y;
-  only_y.type("y", {{Field::kBytes, 7}});
-  types_.poll(only_y);
-  types_.poll(only_y, seconds(5));
-  poll(1000, 0, seconds(2));  // between two samples
-  EXPECT_FALSE(x().has_growth);
-  poll(1000, 0, seconds(5));  // the first sample of it
-  poll(1200, 0, seconds(10));
-  ASSERT_TRUE(x().has_growth);
-  EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 20);
-}
-
 TEST_F(GrowthTest, AStoppedClockGivesNone) {
   poll(1000, 0, seconds(0));
   poll(2000, 0, seconds(0));
   EXPECT_FALSE(x().has_growth);
 }
 
-/// A configured limit of 100 objects and 1000 B for types named "x".
+/// A configured limit of 100 objects and 1000 B.
 class LimitTest : public testing::Test {
  protected:
   static DeltaTracker::Options options(std::uint64_t objects, std::uint64_t bytes) {
-    return {.limit_of =
-                [=](const MemoryType& type) {
-                  return type.name() == "x" ? ConfiguredLimit{.objects = objects, .bytes = bytes} : ConfiguredLimit{};
-                },
+    return {.limit_of = [=](const MemoryType&) { return ConfiguredLimit{.objects = objects, .bytes = bytes}; },
             .wants_cpus = {}};
   }
-  void poll(std::initializer_list<StagedFigure> figures, std::string_view name = "x") {
-    types_.poll(StagingBuilder().type(name, figures));
+  /// The hits so far.
+  std::uint64_t poll(const std::vector<StagedFigure>& figures) {
+    StagingBuilder staging;
+    staging.type("x");
+    for (const auto& [field, value] : figures) staging.figure(field, value);
+    types_.poll(staging);
+    return types_.tracked("x").limit_hits;
   }
-  [[nodiscard]] std::uint64_t hits(std::string_view name = "x") const { return types_.tracked(name).limit_hits; }
 
   TrackedList types_{options(100, 1000)};
 };
 
-TEST_F(LimitTest, HitsAreTheIncreaseOfSleepsAndFailures) {
-  poll({{Field::kCountLimit, 10}, {Field::kFailures, 100}, {Field::kSleeps, 50}});
-  EXPECT_EQ(hits(), 0U) << "hits before first sight are unknown";
-  poll({{Field::kCountLimit, 10}, {Field::kFailures, 103}, {Field::kSleeps, 50}});
-  EXPECT_EQ(hits(), 3U);
-  poll({{Field::kCountLimit, 10}, {Field::kFailures, 104}, {Field::kSleeps, 52}});
-  EXPECT_EQ(hits(), 6U);
+TEST_F(LimitTest, HitsAreFailuresAndSleepsOrElseCrossings) {
+  using enum Field;
+  struct Step {
+    std::vector<StagedFigure> figures;
+    std::uint64_t hits;
+  };
+  const std::pair<const char*, std::vector<Step>> cases[] = {
+      {"those before first sight are unknown",
+       {{{{kCountLimit, 10}, {kFailures, 100}, {kSleeps, 50}}, 0},
+        {{{kCountLimit, 10}, {kFailures, 103}, {kSleeps, 50}}, 3},
+        {{{kCountLimit, 10}, {kFailures, 104}, {kSleeps, 52}}, 6}}},
+      {"where the kernel counts failures, crossings do not count",
+       {{{{kFailures, 1}, {kCount, 10}}, 0}, {{{kFailures, 1}, {kCount, 1000}}, 0}}},
+      {"each upward crossing",
+       {{{{kCount, 99}}, 0}, {{{kCount, 100}}, 1}, {{{kCount, 150}}, 1}, {{{kCount, 99}}, 1}, {{{kCount, 100}}, 2}}},
+      {"over it at first is not a crossing",
+       {{{{kCount, 500}}, 0}, {{{kCount, 500}}, 0}, {{{kCount, 5}}, 0}, {{{kCount, 500}}, 1}}},
+      {"bytes", {{{{kBytes, 999}}, 0}, {{{kBytes, 1000}}, 1}}},
+      {"cached objects", {{{{kCount, 60}, {kFree, 39}}, 0}, {{{kCount, 60}, {kFree, 40}}, 1}}},
+      {"the kernel's limit", {{{{kCount, 5}, {kCountLimit, 10}}, 0}, {{{kCount, 10}, {kCountLimit, 10}}, 1}}},
+  };
+  for (const auto& [why, steps] : cases) {
+    SCOPED_TRACE(why);
+    types_.poll(StagingBuilder());
+    types_.evict_before(types_.generation);
+    for (const Step& step : steps) EXPECT_EQ(poll(step.figures), step.hits);
+  }
 }
 
 TEST_F(LimitTest, WithoutALimitFailuresAreNotHits) {
-  poll({{Field::kFailures, 1}}, "unlimited");
-  poll({{Field::kFailures, 9}}, "unlimited");
-  EXPECT_EQ(hits("unlimited"), 0U);
-}
-
-TEST_F(LimitTest, WhereTheKernelCountsFailuresCrossingsAreNotCounted) {
-  poll({{Field::kFailures, 1}, {Field::kCount, 10}});
-  poll({{Field::kFailures, 1}, {Field::kCount, 1000}});
-  EXPECT_EQ(hits(), 0U);
-}
-
-TEST_F(LimitTest, EachUpwardCrossingOfAConfiguredLimitIsOne) {
-  poll({{Field::kCount, 99}});
-  EXPECT_EQ(hits(), 0U);
-  poll({{Field::kCount, 100}});
-  EXPECT_EQ(hits(), 1U);
-  poll({{Field::kCount, 150}});
-  EXPECT_EQ(hits(), 1U) << "still over";
-  poll({{Field::kCount, 99}});
-  EXPECT_EQ(hits(), 1U);
-  poll({{Field::kCount, 100}});
-  EXPECT_EQ(hits(), 2U);
-}
-
-TEST_F(LimitTest, BytesCrossToo) {
-  poll({{Field::kBytes, 999}});
-  poll({{Field::kBytes, 1000}});
-  EXPECT_EQ(hits(), 1U);
-}
-
-TEST_F(LimitTest, CachedObjectsCountAgainstTheLimit) {
-  poll({{Field::kCount, 60}, {Field::kFree, 39}});
-  poll({{Field::kCount, 60}, {Field::kFree, 40}});
-  EXPECT_EQ(hits(), 1U);
-}
-
-TEST_F(LimitTest, OverTheLimitAtFirstIsNotACrossing) {
-  poll({{Field::kCount, 500}});
-  EXPECT_EQ(hits(), 0U);
-  poll({{Field::kCount, 500}});
-  EXPECT_EQ(hits(), 0U);
-  poll({{Field::kCount, 5}});
-  poll({{Field::kCount, 500}});
-  EXPECT_EQ(hits(), 1U);
-}
-
-TEST_F(LimitTest, TheKernelsLimitBeatsTheConfiguredOne) {
-  poll({{Field::kCount, 5}, {Field::kCountLimit, 10}});
-  poll({{Field::kCount, 10}, {Field::kCountLimit, 10}});
-  EXPECT_EQ(hits(), 1U);
+  types_.tracker.reconfigure({});
+  poll({{Field::kFailures, 1}});
+  EXPECT_EQ(poll({{Field::kFailures, 9}}), 0U);
 }
 
 TEST_F(LimitTest, ANewConfigurationTakesEffectAndKeepsWhatWasCounted) {
   poll({{Field::kCount, 50}});
-  poll({{Field::kCount, 120}});
-  EXPECT_EQ(hits(), 1U);
+  EXPECT_EQ(poll({{Field::kCount, 120}}), 1U);
   types_.tracker.reconfigure(options(200, 0));
-  poll({{Field::kCount, 199}});
-  EXPECT_EQ(hits(), 1U);
-  EXPECT_EQ(types_.tracked("x").limit.objects, 200U);
-  poll({{Field::kCount, 200}});
-  EXPECT_EQ(hits(), 2U);
+  EXPECT_EQ(poll({{Field::kCount, 199}}), 1U);
+  EXPECT_EQ(poll({{Field::kCount, 200}}), 2U);
   types_.tracker.reconfigure({});
   poll({{Field::kCount, 100}});
-  poll({{Field::kCount, 10'000}});
-  EXPECT_EQ(hits(), 2U);
-}
-
-TEST_F(LimitTest, TheConfigurationIsConsultedOncePerType) {
-  int asked = 0;
-  const auto counting = [&asked](const MemoryType&) {
-    ++asked;
-    return ConfiguredLimit{};
-  };
-  types_.tracker.reconfigure({.limit_of = counting, .wants_cpus = {}});
-  for (int i = 0; i < 5; ++i) poll({{Field::kCount, 1}});
-  EXPECT_EQ(asked, 1);
-  types_.tracker.reconfigure({.limit_of = counting, .wants_cpus = {}});
-  poll({{Field::kCount, 1}});
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(poll({{Field::kCount, 10'000}}), 2U);
 }
 
 }  // namespace
