@@ -50,18 +50,6 @@ class ArchiveSeries : public testing::Test {
   SeriesOptions options_{.clock = clock_};
 };
 
-TEST_F(ArchiveSeries, IsBegunWithAnEmptyFileOfOurs) {
-  const auto archive = open();
-  ASSERT_TRUE(archive) << to_string(archive.error());
-  EXPECT_EQ(archive->name, "rec.tar.zst");
-  struct stat status {};
-  ASSERT_EQ(::fstat(archive->file.get(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0600U);
-  EXPECT_EQ(status.st_size, 0);
-  const UniqueFd other(::open(directory_.file("rec.tar.zst").c_str(), O_RDONLY | O_CLOEXEC));
-  EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0) << "another process leaves it alone";
-}
-
 /// The account to which memstatd switches; its archives are next to those of the user who started it as root.
 TEST_F(ArchiveSeries, BelongsToTheAccountAndSoCountsAsOursTheNextTime) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
@@ -120,23 +108,6 @@ TEST_F(ArchiveSeries, FillsOnlyPlainFilesWithOneName) {
   std::filesystem::remove(directory_.file("rec-3.tar.zst"));
   ASSERT_EQ(::mkfifo(directory_.file("rec-3.tar.zst").c_str(), 0600), 0);
   EXPECT_EQ(opened(), "rec-4.tar.zst") << "and does not wait for a writer";
-}
-
-TEST_F(ArchiveSeries, WithoutNumbersATakenNameIsAnError) {
-  options_.may_number = false;
-  put("rec.tar.zst", 1);
-  const auto archive = open();
-  ASSERT_TRUE(fails(archive, {.system_errno = EEXIST}));
-  EXPECT_THAT(to_string(archive.error()), HasSubstr("a recording never overwrites a file; name another one"));
-  put("empty.tar", 0);
-  EXPECT_EQ(opened("empty.tar"), "empty.tar");
-}
-
-TEST_F(ArchiveSeries, ADirectoryThatIsGoneIsAnErrorWithThePath) {
-  std::filesystem::remove_all(directory_.path());
-  const auto archive = open();
-  ASSERT_FALSE(archive);
-  EXPECT_THAT(to_string(archive.error()), HasSubstr("rec.tar.zst"));
 }
 
 TEST_F(ArchiveSeries, RemovesTheOldestBeyondTheBytes) {

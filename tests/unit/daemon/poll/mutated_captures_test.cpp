@@ -33,25 +33,12 @@ std::uint64_t peak_of_memory() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// The files of a capture; each can be changed.
-struct LooseCapture {
-  struct File {
-    std::string path;
-    std::string bytes;
-    bool is_link = false;
-  };
-  std::vector<File> files;
-
-  [[nodiscard]] std::unique_ptr<MemoryFiles> put_together() const {
-    auto together = std::make_unique<MemoryFiles>("mutated");
-    for (const File& file : files) {
-      // A name that exists, or leads through a file: packing such a capture loses that file.
-      static_cast<void>(file.is_link ? together->add_link(file.path, file.bytes)
-                                     : together->add_file(file.path, file.bytes));
-    }
-    return together;
-  }
+struct LooseFile {
+  std::string path;
+  std::string bytes;
+  bool is_link = false;
 };
+using LooseCapture = std::vector<LooseFile>;
 
 /// Everything in the archive below its one top directory, sorted.
 LooseCapture unpack(const std::string& capture) {
@@ -60,58 +47,45 @@ LooseCapture unpack(const std::string& capture) {
     std::string path = file.header.path;
     path.erase(0, path.find('/', path.starts_with("./") ? 2 : 0) + 1);
     if (file.header.type == TarType::kLink) {
-      loose.files.push_back({path, file.header.target, true});
+      loose.push_back({path, file.header.target, true});
     } else if (file.header.type == TarType::kFile && !path.starts_with("oracle/")) {
-      loose.files.push_back({path, std::move(file.bytes)});
+      loose.push_back({path, std::move(file.bytes)});
     }
   }
-  std::sort(loose.files.begin(), loose.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::ranges::sort(loose, {}, &LooseFile::path);
   return loose;
+}
+
+std::unique_ptr<MemoryFiles> put_together(const LooseCapture& capture) {
+  auto together = std::make_unique<MemoryFiles>("mutated");
+  for (const LooseFile& file : capture) {
+    // A name that exists, or leads through a file: packing such a capture loses that file.
+    static_cast<void>(file.is_link ? together->add_link(file.path, file.bytes) : together->add_file(file.path, file.bytes));
+  }
+  return together;
 }
 
 std::size_t below(Random& random, std::size_t end) { return end == 0 ? 0 : random() % end; }
 
-void flip(std::string& bytes, Random& random) {
-  for (std::size_t left = bytes.empty() ? 0 : 1 + random() % 8; left > 0; --left) {
-    bytes[below(random, bytes.size())] ^= static_cast<char>(1U << random() % 8);
-  }
-}
-
-/// Repeats a piece of it, or inserts digits or anything, somewhere inside.
-void grow(std::string& bytes, Random& random) {
-  std::string more;
-  const std::size_t size = 1 + random() % (64U << 10);
-  const std::size_t from = below(random, bytes.size());
-  const std::string piece = bytes.substr(from, 1 + random() % 200);
-  const std::size_t manner = piece.empty() ? 2 : random() % 3;
-  while (more.size() < size) {
-    if (manner == 0) more += piece;
-    if (manner == 1) more += static_cast<char>('0' + random() % 10);
-    if (manner == 2) more += static_cast<char>(random());
-  }
-  bytes.insert(below(random, bytes.size() + 1), more);
-}
-
 /// Changes one file, or two for rename and swap. Returns what it did, for people.
 std::string mutate(LooseCapture& capture, Random& random) {
-  LooseCapture::File& file = capture.files[below(random, capture.files.size())];
-  LooseCapture::File& other = capture.files[below(random, capture.files.size())];
+  LooseFile& file = capture[below(random, capture.size())];
+  LooseFile& other = capture[below(random, capture.size())];
   const std::string about = file.path;
   switch (random() % 6) {
     case 0: file.bytes.resize(below(random, file.bytes.size() + 1)); return "cut " + about;
-    case 1: flip(file.bytes, random); return "flip " + about;
-    case 2: grow(file.bytes, random); return "grow " + about;
+    case 1:
+      for (int flips = 0; flips < 4 && !file.bytes.empty(); ++flips)
+        file.bytes[below(random, file.bytes.size())] ^= static_cast<char>(1U << random() % 8);
+      return "flip " + about;
+    case 2:
+      file.bytes.insert(below(random, file.bytes.size() + 1), 1 + random() % (64U << 10), "0x \n"[random() % 4]);
+      return "grow " + about;
     case 3: std::swap(file.bytes, other.bytes); return "swap " + about + " and " + other.path;
     case 4:
       file.path = random() % 2 == 0 ? file.path + "x" : other.path + "/" + file.path.substr(file.path.rfind('/') + 1);
       return "rename " + about + " to " + file.path;
-    default:
-      if (random() % 2 == 0) {
-        file.bytes += file.bytes;
-        return "double " + about;
-      }
-      other.bytes = file.bytes;
-      return "duplicate " + about + " in " + other.path;
+    default: other.bytes += file.bytes; return "append " + about + " to " + other.path;
   }
 }
 
@@ -122,12 +96,12 @@ std::size_t samples_on(std::string_view page) {
   return samples;
 }
 
-/// Every poll of a capture, with all sources and all figures. Returns whether it is a capture; if not, with the reason.
-bool poll_all(const LooseCapture& capture) {
-  auto opened = ReplayKernelView::open(capture.put_together());
+/// Every poll of a capture, with all sources and all figures. If it is not a capture, there is a reason.
+void poll_all(const LooseCapture& capture) {
+  auto opened = ReplayKernelView::open(put_together(capture));
   if (!opened) {
     EXPECT_FALSE(to_string(opened.error()).empty());
-    return false;
+    return;
   }
   const std::shared_ptr<ReplayKernelView> view = std::move(*opened);
   Config config;
@@ -151,18 +125,16 @@ bool poll_all(const LooseCapture& capture) {
     EXPECT_EQ(problem_of(page), "");
     EXPECT_EQ(snapshot->series, samples_on(page));
   }
-  return true;
 }
 
 class MutatedCaptures : public testing::TestWithParam<std::string> {};
 
 TEST_P(MutatedCaptures, ArePolledOrRefusedWithTheReason) {
   const LooseCapture whole = unpack(GetParam());
-  ASSERT_TRUE(poll_all(whole));
+  poll_all(whole);
   const std::uint64_t before = peak_of_memory();
   const std::uint64_t seed = setting("MEMSTAT_MUTATION_SEED", 20261123);
   const std::uint64_t rounds = setting("MEMSTAT_MUTATION_ROUNDS", is_sanitized() ? 1 : 3);
-  std::uint64_t refused = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     Random random(seed + round);
     LooseCapture mutated = whole;
@@ -171,13 +143,9 @@ TEST_P(MutatedCaptures, ArePolledOrRefusedWithTheReason) {
     std::printf("%s\n", what.c_str());
     std::fflush(stdout);  // in case it crashes
     SCOPED_TRACE(what);
-    if (!poll_all(mutated)) ++refused;
+    poll_all(mutated);
   }
-  const std::uint64_t growth = peak_of_memory() - before;
-  std::printf("%s: %llu mutated, %llu of them refused as a whole; %llu KiB more memory than without\n", GetParam().c_str(),
-              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(refused),
-              static_cast<unsigned long long>(growth / 1024));
-  EXPECT_TRUE(is_sanitized() || growth <= kMaxGrowth) << growth;
+  EXPECT_TRUE(is_sanitized() || peak_of_memory() - before <= kMaxGrowth) << peak_of_memory() - before;
 }
 
 std::vector<std::string> all_captures() {

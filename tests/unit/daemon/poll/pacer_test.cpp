@@ -17,9 +17,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 class LivePacerTest : public testing::Test {
  protected:
-  LivePacer pacer(std::optional<std::uint64_t> polls = {}) {
-    return {daemon_.clock, daemon_.metrics, recorder_, daemon_.config, polls};
-  }
+  LivePacer pacer() { return {daemon_.clock, daemon_.metrics, recorder_, daemon_.config, {}}; }
   std::string missed() { return daemon_.own("memstat_poll_missed_total").value_or("none"); }
 
   PolledDaemon daemon_{OperatingSystem::kLinux};
@@ -47,16 +45,6 @@ TEST_F(LivePacerTest, DeadlinesThatPassedAreCountedAndSkipped) {
   EXPECT_EQ(missed(), "3");
 }
 
-TEST_F(LivePacerTest, EndsAfterSoManyPolls) {
-  LivePacer live = pacer(2);
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(live.next_due_ns());
-    live.begin();
-    live.finish();
-  }
-  EXPECT_FALSE(live.next_due_ns());
-}
-
 TEST_F(LivePacerTest, ANewIntervalCountsFromNow) {
   LivePacer live = pacer();
   live.begin();
@@ -66,41 +54,6 @@ TEST_F(LivePacerTest, ANewIntervalCountsFromNow) {
   config.poll.interval = seconds(1);
   live.configure(config);
   EXPECT_EQ(live.next_due_ns(), daemon_.clock.monotonic_ns() + kSecond);
-}
-
-/// Advances each time that it is read.
-class RunningClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns_ += 1000; }
-  [[nodiscard]] std::int64_t realtime_ns() const override { return now_ns_ += 1000; }
-
- private:
-  mutable std::atomic<std::int64_t> now_ns_ = kSecond;
-};
-
-TEST_F(LivePacerTest, ARecordedPollIsMadeWithTheTimeThatIsRecorded) {
-  const RunningClock clock;
-  const TemporaryDirectory directory;
-  const auto kernel = open_fixture("linux-6.12-4cpu.tar.zst");
-  auto recording = RecordingKernelView::create(*kernel, {.directory = directory.file("recording")}, clock);
-  ASSERT_TRUE(recording) << to_string(recording.error());
-  const std::shared_ptr<RecordingKernelView> view = *std::move(recording);
-  PollRecorder recorder(
-      view, daemon_.metrics, [](LogLevel, std::string_view) {}, PollRecorder::Manner::kInPlace);
-  LivePacer live(clock, daemon_.metrics, recorder, daemon_.config, {});
-  Buffer bytes;
-  std::vector<std::int64_t> times;
-  for (int i = 0; i < 2; ++i) {
-    times.push_back(live.begin());
-    ASSERT_TRUE(view->read_file("/proc/slabinfo", bytes));
-    live.finish();
-  }
-  auto files = open_directory_files(directory.file("recording"));
-  ASSERT_TRUE(files) << to_string(files.error());
-  const auto replay = ReplayKernelView::open(std::move(*files));
-  ASSERT_TRUE(replay) << to_string(replay.error());
-  ASSERT_EQ((*replay)->poll_count(), 2U);
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ((*replay)->poll_info(i).monotonic_ns, times[i]);
 }
 
 class ReplayPacerTest : public testing::Test {
@@ -160,21 +113,6 @@ TEST_F(ReplayPacerTest, HoldsTheLastPollAtItsEnd) {
   EXPECT_EQ(shown("memstat_type_delta_objects"), "1");
   // 2 x 64 B in the 40 s between the first poll and the last, whatever the current time.
   EXPECT_EQ(shown("memstat_type_growth_bytes_per_second"), "3.2");
-}
-
-TEST_F(ReplayPacerTest, TakesOnlyTheFirstPolls) {
-  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.polls = 1});
-  poll(pacer);
-  EXPECT_FALSE(pacer.next_due_ns());
-  EXPECT_EQ(shown("memstat_type_objects"), "1");
-}
-
-TEST_F(ReplayPacerTest, StartsOverWithAllForgotten) {
-  ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.loop = true});
-  for (int i = 0; i < 4; ++i) poll(pacer);
-  EXPECT_EQ(shown("memstat_type_objects"), "1");
-  EXPECT_EQ(shown("memstat_type_peak_bytes"), "64");             // not the 192 of the previous round
-  EXPECT_EQ(shown("memstat_type_delta_objects"), std::nullopt);  // first sight
 }
 
 }  // namespace

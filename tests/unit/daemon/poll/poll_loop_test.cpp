@@ -7,15 +7,6 @@
 namespace memstat {
 namespace {
 
-TEST(PollSchedule, KeepsItsBeatHoweverLateAPollEnds) {
-  PollSchedule schedule(1000, 100);
-  EXPECT_EQ(schedule.due_ns(), 1000);
-  EXPECT_EQ(schedule.advance(1007), 0);
-  EXPECT_EQ(schedule.due_ns(), 1100) << "from when it was due, not from when it ended";
-  EXPECT_EQ(schedule.advance(1199), 0);
-  EXPECT_EQ(schedule.due_ns(), 1200);
-}
-
 TEST(PollSchedule, MissedTicksAreCountedAndSkippedNotReplayed) {
   PollSchedule schedule(1000, 100);
   EXPECT_EQ(schedule.advance(1100), 1) << "the next one is after now";
@@ -30,14 +21,6 @@ TEST(PollSchedule, ALongSleepIsOneStep) {
   const std::int64_t a_year = 365LL * 24 * 3600 * 1'000'000'000;
   EXPECT_EQ(schedule.advance(a_year), a_year / 100'000'000);
   EXPECT_EQ(schedule.due_ns(), a_year + 100'000'000);
-}
-
-TEST(PollSchedule, ANewIntervalCountsFromNow) {
-  PollSchedule schedule(1000, 100);
-  schedule.restart(1050, 500);
-  EXPECT_EQ(schedule.due_ns(), 1550);
-  EXPECT_EQ(schedule.advance(1560), 0);
-  EXPECT_EQ(schedule.due_ns(), 2050);
 }
 
 /// N polls that are due at once, then at most one more, at `later_ns`.
@@ -104,15 +87,6 @@ TEST_F(PollLoopTest, ANewConfigurationTakesEffectWhileItWaits) {
   EXPECT_EQ(pacer.begun, 1) << "a reload is not a poll";
 }
 
-TEST_F(PollLoopTest, StopsWhileItWaitsAndMayBeStoppedTwice) {
-  FakePacer pacer(0, kMuchLater);
-  PollLoop loop(*daemon_.poller, pacer, {});
-  loop.start();
-  loop.stop();
-  loop.stop();
-  EXPECT_EQ(pacer.begun, 0);
-}
-
 TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
   daemon_.view->block(kSlabinfo);
   FakePacer pacer(1, kMuchLater);
@@ -139,21 +113,6 @@ TEST_F(PollLoopTest, IsLateOnlyWhileAPollThatWasDueHasNotEnded) {
   daemon_.view->release(kSlabinfo);
   ASSERT_TRUE(eventually([&] { return pacer.finished == 2; }));
   EXPECT_TRUE(eventually([&] { return !loop.is_late(kNow); })) << "it waits for the next one";
-}
-
-TEST_F(PollLoopTest, IsNeverLateWhenNoPollIsLeft) {
-  FakePacer pacer(1);
-  std::atomic<bool> has_ended = false;
-  PollLoop loop(*daemon_.poller, pacer, [&] { has_ended = true; });
-  loop.start();
-  ASSERT_TRUE(eventually([&] { return has_ended.load(); }));
-  EXPECT_FALSE(loop.is_late(std::chrono::nanoseconds(0)));
-}
-
-TEST_F(PollLoopTest, NeedNotBeStarted) {
-  FakePacer pacer(1);
-  { PollLoop loop(*daemon_.poller, pacer, {}); }
-  EXPECT_EQ(pacer.begun, 0);
 }
 
 using std::chrono::steady_clock;
@@ -247,14 +206,6 @@ TEST_F(PollLoopTest, StoppingEndsTheWaitOfScrapes) {
   scrape.join();
   EXPECT_TRUE(returned);
   daemon_.view->release(kSlabinfo);
-}
-
-TEST_F(PollLoopTest, SaysAfterEachPollThatThereWasOne) {
-  FakePacer pacer(3);
-  std::atomic<int> polls = 0;
-  PollLoop loop(*daemon_.poller, pacer, {}, [&] { ++polls; });
-  loop.start();
-  EXPECT_TRUE(eventually([&] { return polls == 3; }));
 }
 
 }  // namespace

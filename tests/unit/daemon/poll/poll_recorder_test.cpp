@@ -64,13 +64,6 @@ class PollRecorderTest : public testing::Test {
   std::vector<std::string> lines_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
-TEST_F(PollRecorderTest, WithoutARecordingDoesNothing) {
-  PollRecorder none;
-  EXPECT_EQ(none.begin("poll"), std::nullopt);
-  none.finish();
-  EXPECT_TRUE(none.stop(kTimeout));
-}
-
 TEST_F(PollRecorderTest, InPlaceEachPollIsThereBeforeTheNextOne) {
   start(PollRecorder::Manner::kInPlace);
   for (std::size_t polls = 1; polls <= 3; ++polls) {
@@ -89,13 +82,6 @@ TEST_F(PollRecorderTest, InAThreadAllThatIsQueuedIsThereAtTheEnd) {
   EXPECT_EQ(recorded(), 4U);
   EXPECT_EQ(counted("written"), "4");
   EXPECT_EQ(counted("dropped"), "0");
-}
-
-TEST_F(PollRecorderTest, FinishWithoutBeginIsNotAPoll) {
-  start(PollRecorder::Manner::kInPlace);
-  recorder_->finish();
-  EXPECT_TRUE(stop());
-  EXPECT_EQ(counted("written"), "0");
 }
 
 TEST_F(PollRecorderTest, AFailureOfTheDiskAndItsEndAreLoggedOnce) {
@@ -120,23 +106,6 @@ TEST_F(PollRecorderTest, AServiceThatEndsWellHasRecordedItsLastPoll) {
   EXPECT_TRUE(stop()) << "it recovered";
   EXPECT_EQ(counted("failed"), "1");
   EXPECT_EQ(counted("written"), "1");
-}
-
-TEST_F(PollRecorderTest, AServiceReportsWhichDirectoryVanished) {
-  start(PollRecorder::Manner::kInThread);
-  std::filesystem::remove_all(directory_.file("rec"));
-  poll();
-  const auto end = stop();
-  ASSERT_TRUE(fails(end, {.system_errno = ENOENT}));
-  EXPECT_THAT(to_string(end.error()), HasSubstr("/rec"));
-  EXPECT_THAT(lines(), ElementsAre(HasSubstr("suspended")));
-}
-
-TEST_F(PollRecorderTest, ItsEndWaitsForTheQueue) {
-  start(PollRecorder::Manner::kInThread);
-  poll();
-  recorder_.reset();
-  EXPECT_EQ(recorded(), 1U);
 }
 
 }  // namespace

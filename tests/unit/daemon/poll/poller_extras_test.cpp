@@ -161,29 +161,6 @@ TEST_F(PollerExtrasTest, ASourcesFiguresLeaveThePageWhileItIsDown) {
   EXPECT_THAT(page, Not(HasSubstr("memstat_type_detail")));
 }
 
-TEST_F(PollerExtrasTest, ASourceThatIsOffHasNothingOnThePage) {
-  poll();
-  config_.sources["parts"].enabled = Switch::kOff;
-  config_.sources["site_nodes"].enabled = Switch::kOff;
-  configure();
-  const std::string page = poll();
-  EXPECT_THAT(page, Not(HasSubstr("memstat_accounted_bytes")));
-  EXPECT_THAT(page, Not(HasSubstr("memstat_node_")));
-  config_.sources.clear();
-  configure();
-  EXPECT_EQ(value_of(poll(), kSlab), "5");
-}
-
-TEST_F(PollerExtrasTest, BetweenItsPollsASourceKeepsItsFigures) {
-  config_.sources["parts"].interval = std::chrono::minutes(1);
-  configure();
-  poll();
-  view_->set(kParts, "slab 9\n");
-  EXPECT_EQ(value_of(poll(), kSlab), "5") << "it is not due";
-  for (int i = 0; i < 5; ++i) poll();
-  EXPECT_EQ(value_of(poll(), kSlab), "9");
-}
-
 TEST_F(PollerExtrasTest, NothingStaleIsLeftWhenAReplayStartsOver) {
   config_.sources["parts"].interval = std::chrono::hours(1);
   configure();
@@ -197,20 +174,6 @@ TEST_F(PollerExtrasTest, NothingStaleIsLeftWhenAReplayStartsOver) {
   EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"other\"}"), "1");
   EXPECT_THAT(page, Not(HasSubstr("memstat_type_detail")));
   EXPECT_THAT(page, Not(HasSubstr("memstat_node_")));
-}
-
-TEST_F(PollerExtrasTest, OfTwoSamplesWithTheSameLabelsTheFirstIsOnThePage) {
-  view_->set(kParts, "slab 5\nslab 6\n");
-  EXPECT_EQ(value_of(poll(), kSlab), "5");
-}
-
-TEST_F(PollerExtrasTest, AllFormatsHaveTheSameSeries) {
-  poll();
-  const auto snapshot = pool_.current();
-  const std::string_view open = page_of(*snapshot, ExpositionFormat::kOpenMetrics);
-  EXPECT_EQ(value_of(open, kSlab), "5");
-  EXPECT_EQ(value_of(open, kNode1OfF), "4");
-  EXPECT_THAT(std::string(page_of(*snapshot, ExpositionFormat::kProtobuf)), HasSubstr("page_tables"));
 }
 
 }  // namespace

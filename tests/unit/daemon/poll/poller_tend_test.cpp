@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Programs that a source has attached to the kernel are tended between two polls, and only while the source is up.
-#include <new>
-
 #include "daemon/poll/poll_loop.h"
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
@@ -15,7 +13,6 @@ namespace {
 struct Tended {
   std::atomic<bool> is_open = true;
   std::atomic<bool> is_again_wanted = true;
-  std::atomic<bool> has_memory = true;
   std::atomic<int> times = 0;
 };
 Tended* tended = nullptr;
@@ -30,7 +27,6 @@ class TendedTable final : public TextTableSource {
   }
   bool tend() override {
     ++tended->times;
-    if (!tended->has_memory) throw std::bad_alloc();
     return tended->is_again_wanted;
   }
 };
@@ -68,11 +64,6 @@ class PollerTendTest : public testing::Test {
   std::optional<PolledDaemon> daemon_;
 };
 
-TEST_F(PollerTendTest, ASourceWithoutATableHasNoSuchStep) {
-  EXPECT_EQ(fake_roster().steps.tend, nullptr);
-  EXPECT_NE(source_.steps.tend, nullptr);
-}
-
 TEST_F(PollerTendTest, OnlyASourceThatIsUpIsTended) {
   EXPECT_FALSE(daemon_->poller->tend());
   EXPECT_EQ(tended_.times, 0) << "it was not read yet";
@@ -98,14 +89,6 @@ TEST_F(PollerTendTest, ATableThatAReadIsStuckInIsLeftAlone) {
   EXPECT_EQ(tended_.times, 0);
   daemon_->view->release(kFakeRosterFile);
   EXPECT_TRUE(eventually([&] { return daemon_->poller->stuck_count() == 0; }));
-}
-
-TEST_F(PollerTendTest, SurvivesLackOfMemory) {
-  ASSERT_TRUE(daemon_->poll());
-  tended_.has_memory = false;
-  EXPECT_FALSE(daemon_->poller->tend());
-  tended_.has_memory = true;
-  EXPECT_TRUE(daemon_->poller->tend());
 }
 
 /// One poll at once, and the next in a thousand years.

@@ -84,20 +84,6 @@ TEST_F(RecorderTest, ADirectoryHasEachPollAtOnce) {
   EXPECT_EQ(polls_in("rec"), 1U);
 }
 
-TEST_F(RecorderTest, AnArchiveIsPackedAtTheEndAndNothingElseIsLeft) {
-  const auto recorder = create(once_);
-  EXPECT_EQ(recorder->path(), config_.capture.record);
-  EXPECT_THAT(recorder->writable_paths(), ElementsAre(directory_.path()));
-  poll(*recorder);
-  poll(*recorder);
-  EXPECT_THAT(files(), ElementsAre(".rec.tar.polls", "rec.tar"));
-  EXPECT_EQ(size_of("rec.tar"), 0U);
-  const auto finished = recorder->finish();
-  ASSERT_TRUE(finished) << to_string(finished.error());
-  EXPECT_THAT(files(), ElementsAre("rec.tar"));
-  EXPECT_EQ(polls_in("rec.tar"), 2U);
-}
-
 TEST_F(RecorderTest, AServiceNumbersItsArchivesAndOnceRefusesATakenName) {
   std::ofstream(config_.capture.record) << "of another day";
   const Error error = refusal(once_);
@@ -111,24 +97,6 @@ TEST_F(RecorderTest, AServiceNumbersItsArchivesAndOnceRefusesATakenName) {
   EXPECT_TRUE(recorder->finish());
   EXPECT_EQ(polls_in("rec-2.tar"), 1U);
   EXPECT_EQ(size_of("rec.tar"), 14U);
-}
-
-TEST_F(RecorderTest, AServiceContinuesWithThePollsOfAKilledRun) {
-  leave_a_poll();
-  EXPECT_THAT(files(), ElementsAre(".rec.tar.polls", "rec.tar"));
-  const auto recorder = create(service_);
-  EXPECT_EQ(recorder->path(), config_.capture.record) << "the empty archive is filled";
-  poll(*recorder);
-  EXPECT_TRUE(recorder->finish());
-  EXPECT_EQ(polls_in("rec.tar"), 2U);
-}
-
-TEST_F(RecorderTest, OnceBeginsAnew) {
-  leave_a_poll();
-  const auto recorder = create(once_);
-  poll(*recorder);
-  EXPECT_TRUE(recorder->finish());
-  EXPECT_EQ(polls_in("rec.tar"), 1U);
 }
 
 TEST_F(RecorderTest, PollsOfAnotherMachineGoIntoNoArchive) {
@@ -160,28 +128,6 @@ TEST_F(RecorderTest, AnArchiveThatWasRemovedMeanwhileLosesNoPolls) {
   EXPECT_THAT(to_string(finished.error()), HasSubstr("rec.tar: was removed during the recording"));
   EXPECT_THAT(to_string(finished.error()), HasSubstr("the polls are in " + directory_.file(".rec.tar.polls")));
   EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);
-}
-
-TEST_F(RecorderTest, ADirectoryThatWasRemovedMeanwhileIsAnError) {
-  config_.capture.record = directory_.file("rec");
-  const auto recorder = create(once_);
-  poll(*recorder);
-  std::filesystem::remove_all(config_.capture.record);
-  EXPECT_TRUE(fails(recorder->finish(), ErrorCode::kNotPresent));
-}
-
-TEST_F(RecorderTest, SaysThatTheDirectoryOfAnArchiveIsMissing) {
-  config_.capture.record = directory_.file("missing/rec.tar");
-  const Error error = refusal(service_);
-  EXPECT_EQ(error.system_errno, ENOENT);
-  EXPECT_THAT(to_string(error), HasSubstr(config_.capture.record));
-}
-
-TEST_F(RecorderTest, TakesTheArchiveBackWhenThePollsHaveNoPlace) {
-  std::ofstream(directory_.file(".rec.tar.polls")) << "not ours";
-  EXPECT_THAT(to_string(refusal(once_)), HasSubstr(".rec.tar.polls"));
-  EXPECT_THAT(files(), ElementsAre(".rec.tar.polls"));
-  EXPECT_EQ(size_of(".rec.tar.polls"), 8U);
 }
 
 TEST_F(RecorderTest, NamesTheKernelOfAReplay) {
