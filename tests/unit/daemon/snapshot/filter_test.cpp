@@ -51,10 +51,6 @@ class PageFilterTest : public testing::Test {
     EXPECT_EQ(problem_of(out.view()), "");
     return samples;
   }
-  [[nodiscard]] Result<void> per_cpu(const Words& allocators, const Words& types) const {
-    const Result<PageFilter> filter = make(allocators, types, {});
-    return filter ? check_per_cpu(types_.snapshot, &*filter) : filter.error();
-  }
   [[nodiscard]] std::string refusal(const Words& allocators, const Words& types, const Words& names) const {
     const Result<PageFilter> filter = make(allocators, types, names);
     if (filter) return "(nothing)";
@@ -140,26 +136,6 @@ TEST_F(PageFilterTest, NodesAndDetailsAreTheirRows) {
             "memstat_node_free_objects{allocator=\"uma\",type=\"b\",node=\"0\"} 8\n"
             "memstat_type_detail{allocator=\"uma\",type=\"b\",detail=\"of b\"} 1\n");
   EXPECT_EQ(page({"slab"}, {}, {"memstat_node_free_objects", "memstat_type_detail"}, full), "");
-}
-
-TEST_F(PageFilterTest, PerCpuFiguresAlone) {
-  const RenderOptions only{.types = false, .per_cpu = true};
-  EXPECT_EQ(page({}, {"b"}, {}, only),
-            "memstat_cpu_free_objects{allocator=\"uma\",type=\"b\",cpu=\"0\"} 3\n"
-            "memstat_cpu_free_objects{allocator=\"uma\",type=\"b\",cpu=\"1\"} 4\n");
-  Buffer out;
-  EXPECT_EQ(render(ExpositionFormat::kText, only, types_.snapshot, out), 2U);
-}
-
-TEST_F(PageFilterTest, PerCpuFiguresOfATypeThatHasNoneAreRefusedWithTheKeyToSet) {
-  EXPECT_TRUE(check_per_cpu(types_.snapshot, nullptr));
-  EXPECT_TRUE(per_cpu({}, {"b"}));
-  EXPECT_TRUE(per_cpu({"uma"}, {}));
-  const auto refused = per_cpu({}, {"a", "b"});
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().detail, AllOf(HasSubstr("\"a\" of uma"), HasSubstr("per_cpu: {types:")));
-  EXPECT_THAT(per_cpu({"slab"}, {}).error().detail, HasSubstr("key per_cpu"));
-  EXPECT_FALSE(check_per_cpu(Snapshot(), nullptr));
 }
 
 TEST_F(PageFilterTest, TheDaemonsOwnMetricsMayBeNamed) {

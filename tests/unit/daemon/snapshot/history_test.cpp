@@ -45,13 +45,6 @@ TEST_F(HistoryTest, HasAPointForEachPollWithItsTime) {
   EXPECT_TRUE(values(4'000'000'000).empty());
 }
 
-TEST_F(HistoryTest, AVanishedTypeHasNoPoints) {
-  poll({{0, 1}});
-  poll({});
-  poll({{0, 3}});
-  EXPECT_EQ(values(0), (std::vector<std::uint64_t>{1, 3}));
-}
-
 TEST_F(HistoryTest, ANumberThatIsUsedAgainShowsNothingOfTheTypeBefore) {
   poll({{0, 1}, {1, 1}});
   poll({{1, 2}});

@@ -29,46 +29,23 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheussRules) {
   }
 }
 
-TEST(MetricCatalogue, HelpIsOneSentenceThatNeedsNoEscape) {
-  std::set<std::string> texts;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    EXPECT_TRUE(texts.emplace(metric.help).second) << "the same help twice: " << metric.help;
-    EXPECT_GT(metric.help.size(), 20U) << metric.name;
-    EXPECT_LE(metric.name.size(), kMaxMetricNameSize);
-    EXPECT_EQ(metric.help.find_first_of("\\\n\"\t"), std::string_view::npos) << metric.name;
-    EXPECT_TRUE(metric.help.ends_with('.')) << metric.name;
-  }
-}
-
 TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
-  std::multiset<std::size_t> figures;
-  std::multiset<std::size_t> cpu_figures;
-  std::multiset<std::size_t> allocator_figures;
-  std::multiset<std::size_t> node_figures;
-  std::multiset<std::size_t> statistics;
-  std::multiset<std::size_t> details;
+  std::map<MetricScope, std::multiset<std::size_t>> figures;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    (metric.scope == MetricScope::kCpu         ? cpu_figures
-     : metric.scope == MetricScope::kAllocator ? allocator_figures
-     : metric.scope == MetricScope::kNode      ? node_figures
-     : metric.scope == MetricScope::kSystem    ? statistics
-     : metric.scope == MetricScope::kDetail    ? details
-                                               : figures)
-        .insert(metric.figure);
+    figures[metric.scope == MetricScope::kSizeClass ? MetricScope::kType : metric.scope].insert(metric.figure);
   }
   // The page shows all 64 bits of a limit.
-  constexpr auto kWithoutMetric = static_cast<std::size_t>(Field::kCountLimit64);
-  for (std::size_t i = 0; i < kFigureCount; ++i) EXPECT_EQ(figures.count(i), i == kWithoutMetric ? 0U : 1U) << i;
-  for (std::size_t i = 0; i < kCpuMetricCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;
-  for (std::size_t i = 0; i < kAllocatorFigureCount; ++i) EXPECT_EQ(allocator_figures.count(i), 1U) << i;
-  for (std::size_t i = 0; i < kNodeFieldCount; ++i) EXPECT_EQ(node_figures.count(i), 1U) << i;
-  for (std::size_t i = 0; i < system_metrics().size(); ++i) EXPECT_EQ(statistics.count(i), 1U) << i;
-  EXPECT_EQ(details.size(), 1U);
-  EXPECT_EQ(node_figures.size(), kNodeFieldCount);
-  EXPECT_EQ(statistics.size(), system_metrics().size());
-  EXPECT_EQ(allocator_figures.size(), kAllocatorFigureCount);
-  EXPECT_EQ(figures.size(), kFigureCount - 1);
-  EXPECT_EQ(cpu_figures.size(), kCpuMetricCount);
+  figures[MetricScope::kType].insert(static_cast<std::size_t>(Field::kCountLimit64));
+  const std::pair<MetricScope, std::size_t> counts[] = {{MetricScope::kType, kFigureCount},
+                                                        {MetricScope::kCpu, kCpuMetricCount},
+                                                        {MetricScope::kAllocator, kAllocatorFigureCount},
+                                                        {MetricScope::kNode, kNodeFieldCount},
+                                                        {MetricScope::kSystem, system_metrics().size()},
+                                                        {MetricScope::kDetail, 1}};
+  for (const auto& [scope, count] : counts) {
+    EXPECT_EQ(figures[scope].size(), count) << to_string(scope);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(figures[scope].count(i), 1U) << to_string(scope) << ' ' << i;
+  }
 }
 
 /// Promised from 1.0.0 on: names, and the tier of each.
@@ -97,45 +74,6 @@ TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
   }
 }
 
-TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    const std::string name(metric.name);
-    DuplicateRule expected = DuplicateRule::kSum;
-    if (name.starts_with("memstat_type_") && name.find("limit_") != std::string::npos && metric.kind == MetricKind::kGauge)
-      expected = DuplicateRule::kSumOfAll;
-    if (name == "memstat_type_limit_used_ratio") expected = DuplicateRule::kMax;
-    if (name == "memstat_type_limit_configured") expected = DuplicateRule::kSameOrNone;
-    if (name.starts_with("memstat_type_object_")) expected = DuplicateRule::kSameOrNone;
-    if (name == "memstat_type_slab_utilization_ratio") expected = DuplicateRule::kSameOrNone;
-    if (metric.scope == MetricScope::kDetail) expected = DuplicateRule::kSameOrNone;
-    EXPECT_EQ(metric.duplicates, expected) << name;
-  }
-}
-
-TEST(MetricCatalogue, EveryMetricNamesItsLabels) {
-  const std::map<MetricScope, std::vector<std::string_view>> usual{{MetricScope::kType, {"allocator", "type"}},
-                                                                   {MetricScope::kCpu, {"allocator", "type", "cpu"}},
-                                                                   {MetricScope::kAllocator, {"allocator"}},
-                                                                   {MetricScope::kSizeClass, {"allocator", "type", "size"}},
-                                                                   {MetricScope::kNode, {"allocator", "type", "node"}},
-                                                                   {MetricScope::kDetail, {"allocator", "type", "detail"}}};
-  std::set<std::string_view> scopes;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    scopes.insert(to_string(metric.scope));
-    const std::span<const std::string_view> names = label_names(metric);
-    const std::vector<std::string_view> labels(names.begin(), names.end());
-    if (metric.scope != MetricScope::kSystem) {
-      EXPECT_EQ(labels, usual.at(metric.scope)) << metric.name;
-    }
-    EXPECT_EQ(std::set<std::string_view>(labels.begin(), labels.end()).size(), labels.size()) << metric.name;
-    for (const std::string_view label : labels) {
-      EXPECT_EQ(label.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << metric.name;
-      EXPECT_NE(label, "le") << "which is a histogram's";
-    }
-  }
-  EXPECT_EQ(scopes.size(), kMetricScopeCount);
-}
-
 TEST(MetricCatalogue, MetricsOfTheSystemAreFoundByTheirAddress) {
   ASSERT_GT(system_metrics().size(), 50U);
   for (std::size_t i = 0; i < system_metrics().size(); ++i) EXPECT_EQ(number_of(*system_metrics()[i]), i);
@@ -143,14 +81,6 @@ TEST(MetricCatalogue, MetricsOfTheSystemAreFoundByTheirAddress) {
       .facts = {.name = "memstat_undeclared", .tier = Tier::kDefault, .help = "A metric that no source declares."},
   };
   EXPECT_EQ(number_of(kUndeclared), system_metrics().size());
-}
-
-TEST(MetricCatalogue, WordsAreThoseOfTheFormatsAndOfTheConfiguration) {
-  EXPECT_EQ(to_string(MetricKind::kCounter), "counter");
-  EXPECT_EQ(to_string(MetricKind::kGauge), "gauge");
-  EXPECT_EQ(to_string(MetricScope::kSizeClass), "size_class");
-  EXPECT_EQ(to_string(MetricScope::kAllocator), "allocator");
-  for (const Tier tier : {Tier::kMinimal, Tier::kDefault, Tier::kFull}) EXPECT_EQ(*parse_tier(to_string(tier)), tier);
 }
 
 }  // namespace

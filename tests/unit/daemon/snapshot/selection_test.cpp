@@ -9,63 +9,70 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::UnorderedElementsAre;
 
-/// Types of uma with their bytes, polled, and then selected from.
-class SelectionTest : public testing::Test {
+/// Polled types, and those of them that are listed.
+struct PolledSelection {
+  explicit PolledSelection(DeltaTracker::Options options) : types(std::move(options)) {}
+  void select(const RenderOptions& rendered) {
+    if (selection.choose(rendered, types.now_ns, types.builder.listings(), types.snapshot))
+      types.snapshot.keep_rows(selection.kept());
+  }
+  [[nodiscard]] std::set<std::string> labels() const {
+    std::set<std::string> labels;
+    for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) labels.emplace(types.snapshot.label(row));
+    return labels;
+  }
+  TrackedList types;
+  Selection selection;
+};
+
+/// Types of uma with their bytes; those with "cpu" in front have per-CPU values.
+class SelectionTest : public testing::Test, protected PolledSelection {
  protected:
+  SelectionTest()
+      : PolledSelection(
+            {.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().starts_with("cpu"); }}) {}
   using Types = std::vector<std::pair<std::string, std::uint64_t>>;
 
-  void poll(const Types& types, std::chrono::nanoseconds after = seconds(10)) {
+  void poll(const Types& sizes, std::chrono::nanoseconds after = seconds(10)) {
     StagingBuilder staging;
-    for (const auto& [name, bytes] : types) staging.type(name, {{Field::kBytes, bytes}});
+    for (const auto& [name, bytes] : sizes) staging.type(name, {{Field::kBytes, bytes}});
     poll(staging, after);
   }
   void poll(const StagingBuilder& staging, std::chrono::nanoseconds after = seconds(10)) {
-    types_.poll(staging, after);
-    if (selection_.choose(rendered_, types_.now_ns, types_.builder.listings(), types_.snapshot))
-      types_.snapshot.keep_rows(selection_.kept());
-    types_.page(rendered_);
+    types.poll(staging, after);
+    select(rendered_);
+    types.page(rendered_);
   }
   [[nodiscard]] std::vector<std::string> listed() const {
     std::vector<std::string> names;
-    for (const Snapshot::Row& row : types_.snapshot.rows()) {
-      names.emplace_back(row.labels(types_.snapshot.label_bytes().data()).escaped_type());
+    for (const Snapshot::Row& row : types.snapshot.rows()) {
+      names.emplace_back(row.labels(types.snapshot.label_bytes().data()).escaped_type());
     }
     std::sort(names.begin(), names.end());
     return names;
   }
   [[nodiscard]] std::uint64_t unlisted() const {
-    return types_.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kUma);
+    return types.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kUma);
   }
 
   /// Only bytes: one series per type, and the sum of unlisted types.
   RenderOptions rendered_{.tier = Tier::kMinimal};
-  TrackedList types_{{.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().starts_with("cpu"); }}};
-  Selection selection_;
 };
-
-TEST_F(SelectionTest, WithoutBoundsEverythingIsListed) {
-  poll({{"a", 0}, {"b", 1}});
-  EXPECT_THAT(listed(), ElementsAre("a", "b"));
-  EXPECT_EQ(unlisted(), 0U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U);
-  EXPECT_EQ(types_.snapshot.series, 3U);
-}
 
 TEST_F(SelectionTest, AnAllocatorOfWhichNoBytesAreKnownHasNoSum) {
   poll(StagingBuilder().type("a", {{Field::kCount, 1}}));
-  EXPECT_FALSE(types_.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma));
+  EXPECT_FALSE(types.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma));
   poll(Types());
-  EXPECT_FALSE(types_.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma)) << "no types at all";
+  EXPECT_FALSE(types.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma)) << "no types at all";
 }
 
 TEST_F(SelectionTest, ATypeIsListedFromMinBytesOnAndUntilAnHourBelowHalfOfIt) {
-  selection_.configure({.min_bytes = 1000});
+  selection.configure({.min_bytes = 1000});
   poll({{"a", 999}, {"b", 1000}});
   EXPECT_THAT(listed(), ElementsAre("b"));
   EXPECT_EQ(unlisted(), 999U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that belongs to the other limit";
+  EXPECT_EQ(types.snapshot.series_dropped, 0U) << "that belongs to the other limit";
   poll({{"a", 1000}, {"b", 500}}, minutes(600));
   EXPECT_THAT(listed(), ElementsAre("a", "b")) << "half is enough, for ever";
   poll({{"a", 1}, {"b", 499}}, minutes(59));
@@ -79,31 +86,21 @@ TEST_F(SelectionTest, ATypeIsListedFromMinBytesOnAndUntilAnHourBelowHalfOfIt) {
   EXPECT_THAT(listed(), ElementsAre("b"));
 }
 
-TEST_F(SelectionTest, HalfOfAnOddNumberIsNotRoundedDown) {
-  selection_.configure({.min_bytes = 1});
-  poll({{"a", 1}});
-  poll({{"a", 0}}, minutes(61));
-  EXPECT_THAT(listed(), IsEmpty());
-  selection_.configure({.min_bytes = ~std::uint64_t{0}});
-  poll({{"a", ~std::uint64_t{0} >> 1U}});
-  EXPECT_THAT(listed(), IsEmpty());
-}
-
 TEST_F(SelectionTest, ANewMinBytesIsInForceWithTheNextPollAndOtherChangesLeaveItAlone) {
   poll({{"a", 10}, {"b", 2000}});
-  selection_.configure({.min_bytes = 1000});
+  selection.configure({.min_bytes = 1000});
   poll({{"a", 10}, {"b", 2000}});
   EXPECT_THAT(listed(), ElementsAre("b")) << "without an hour";
-  selection_.configure({.min_bytes = 1000, .series_limit = 500});
+  selection.configure({.min_bytes = 1000, .series_limit = 500});
   poll({{"a", 10}, {"b", 20}});
   EXPECT_THAT(listed(), ElementsAre("b")) << "its hour continues";
-  selection_.configure({});
+  selection.configure({});
   poll({{"a", 10}, {"b", 20}});
   EXPECT_THAT(listed(), ElementsAre("a", "b"));
 }
 
 TEST_F(SelectionTest, ATypeThatFailedWaitedOrHitItsLimitStaysListed) {
-  selection_.configure({.min_bytes = 1000});
+  selection.configure({.min_bytes = 1000});
   const auto staging = [](std::uint64_t failures, std::uint64_t sleeps) {
     auto made = std::make_unique<StagingBuilder>();
     made->type("fails", {{Field::kBytes, 1}, {Field::kFailures, 5 + failures}})
@@ -122,45 +119,34 @@ TEST_F(SelectionTest, ATypeThatFailedWaitedOrHitItsLimitStaysListed) {
   EXPECT_EQ(unlisted(), 1U);
 }
 
-TEST(SelectionOfLimits, ACrossedLimitOfTheConfigurationCountsToo) {
-  TrackedList types({.limit_of = [](const MemoryType&) { return ConfiguredLimit{.bytes = 100}; }, .wants_cpus = {}});
-  Selection selection;
+TEST_F(SelectionTest, ACrossedLimitOfTheConfigurationCountsToo) {
+  types.tracker.reconfigure({.limit_of = [](const MemoryType&) { return ConfiguredLimit{.bytes = 100}; }, .wants_cpus = {}});
   selection.configure({.min_bytes = 1000});
-  for (const std::uint64_t bytes : {50U, 150U, 50U}) {
-    types.poll(StagingBuilder().type("a", {{Field::kBytes, bytes}}));
-    if (selection.choose({}, types.now_ns, types.builder.listings(), types.snapshot))
-      types.snapshot.keep_rows(selection.kept());
-  }
-  EXPECT_EQ(types.snapshot.row_count(), 1U);
+  for (const std::uint64_t bytes : {50U, 150U, 50U}) poll({{"a", bytes}});
+  EXPECT_THAT(listed(), ElementsAre("a"));
 }
 
 TEST_F(SelectionTest, ATypeOfWhichNoBytesAreKnownIsNotTooSmall) {
-  selection_.configure({.min_bytes = 1000});
+  selection.configure({.min_bytes = 1000});
   poll(StagingBuilder().type("a", {{Field::kCount, 1}}));
   EXPECT_THAT(listed(), ElementsAre("a"));
 }
 
 TEST_F(SelectionTest, TheLimitDropsTheSmallestAndSumsThem) {
-  selection_.configure({.series_limit = 4});
+  selection.configure({.series_limit = 4});
   poll({{"a", 30}, {"b", 10}, {"c", 50}, {"d", 20}, {"e", 40}});
   EXPECT_THAT(listed(), ElementsAre("a", "c", "e"));
   EXPECT_EQ(unlisted(), 30U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 2U);
-  EXPECT_EQ(types_.snapshot.series, 4U);
-  selection_.configure({.series_limit = 6});
+  EXPECT_EQ(types.snapshot.series_dropped, 2U);
+  EXPECT_EQ(types.snapshot.series, 4U);
+  selection.configure({.series_limit = 6});
   poll({{"a", 30}, {"b", 10}, {"c", 50}, {"d", 20}, {"e", 40}});
   EXPECT_THAT(listed(), ElementsAre("a", "b", "c", "d", "e"));
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U);
-}
-
-TEST_F(SelectionTest, OfEqualTypesThoseAtTheEndOfTheAlphabetGo) {
-  selection_.configure({.series_limit = 3});
-  poll({{"c", 7}, {"d", 7}, {"a", 7}, {"b", 7}});
-  EXPECT_THAT(listed(), ElementsAre("a", "b"));
+  EXPECT_EQ(types.snapshot.series_dropped, 0U);
 }
 
 TEST_F(SelectionTest, AListedTypeStaysUntilAnotherIsClearlyLarger) {
-  selection_.configure({.series_limit = 2});
+  selection.configure({.series_limit = 2});
   constexpr std::uint64_t kMega = 1'000'000;
   poll({{"a", kMega}, {"b", kMega - 1}});
   EXPECT_THAT(listed(), ElementsAre("a"));
@@ -176,26 +162,6 @@ TEST_F(SelectionTest, AListedTypeStaysUntilAnotherIsClearlyLarger) {
   EXPECT_THAT(listed(), ElementsAre("a")) << "there is room again";
 }
 
-TEST_F(SelectionTest, ATypeThatDoesNotFitIsSkippedForSmallerOnes) {
-  types_.live_cpu[static_cast<std::size_t>(Allocator::kUma)] = kEveryCpuField;
-  StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs), 8);
-  staging.type("cpu1", {{Field::kBytes, 1000}}, {{CpuField::kNumAllocs, {1, 2}}})
-      .type("cpu2", {{Field::kBytes, 900}}, {{CpuField::kNumAllocs, {1, 2}}})
-      .type("small1", {{Field::kBytes, 2}})
-      .type("small2", {{Field::kBytes, 1}});
-  selection_.configure({.series_limit = 1 + 9 + 2});
-  poll(staging);
-  EXPECT_EQ(series_of(rendered_, types_.snapshot, 0), 1U);
-  EXPECT_THAT(listed(), ElementsAre("cpu1", "small1", "small2"));
-  EXPECT_EQ(types_.snapshot.series, 12U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 9U);
-  EXPECT_EQ(types_.snapshot.cpu_blocks().size(), 1U);
-  EXPECT_EQ(unlisted(), 900U);
-  selection_.configure({.series_limit = 9});
-  poll(staging);
-  EXPECT_THAT(listed(), ElementsAre("small1", "small2")) << "no type with values of 8 CPUs fits into 8 series";
-}
-
 TEST_F(SelectionTest, FiguresAndCpusStayWithTheirTypesWhenRowsGo) {
   StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs), 2);
   staging.type("cpu-c", {{Field::kBytes, 300}, {Field::kNumFrees, 3}}, {{CpuField::kNumAllocs, {31, 32}}})
@@ -203,9 +169,9 @@ TEST_F(SelectionTest, FiguresAndCpusStayWithTheirTypesWhenRowsGo) {
       .type("cpu-a", {{Field::kBytes, 1}, {Field::kNumFrees, 2}}, {{CpuField::kNumAllocs, {1, 2}}})
       .type("d", {{Field::kBytes, 400}});
   rendered_.tier = Tier::kDefault;
-  selection_.configure({.series_limit = 7});
+  selection.configure({.series_limit = 7});
   poll(staging);
-  const std::string page(page_of(types_.snapshot, kFallbackFormat));
+  const std::string page(page_of(types.snapshot, kFallbackFormat));
   EXPECT_EQ(page.find("\"b\""), std::string::npos);
   for (const char* line :
        {"memstat_type_bytes{allocator=\"uma\",type=\"cpu-c\"} 300\n",
@@ -215,35 +181,7 @@ TEST_F(SelectionTest, FiguresAndCpusStayWithTheirTypesWhenRowsGo) {
         "memstat_cpu_allocations_total{allocator=\"uma\",type=\"cpu-c\",cpu=\"1\"} 32\n"}) {
     EXPECT_NE(page.find(line), std::string::npos) << line << page;
   }
-  EXPECT_EQ(types_.snapshot.series, 6U);
-}
-
-TEST_F(SelectionTest, ALimitWithoutRoomForTheSumsStillHolds) {
-  for (const std::uint64_t limit : {1U, 2U}) {
-    selection_.configure({.series_limit = limit});
-    poll({{"a", 1}, {"b", 2}});
-    EXPECT_EQ(types_.snapshot.series, limit);
-  }
-  EXPECT_THAT(listed(), ElementsAre("b"));
-}
-
-TEST_F(SelectionTest, DuplicatesAreOneTypeOfTheirSum) {
-  selection_.configure({.min_bytes = 100, .series_limit = 2});
-  poll({{"twice", 60}, {"once", 110}, {"twice", 60}});
-  EXPECT_THAT(listed(), ElementsAre("twice"));
-  EXPECT_EQ(unlisted(), 110U);
-}
-
-TEST_F(SelectionTest, FilteredTypesAreNotThereAndNotInTheSum) {
-  types_.tracker.reconfigure(
-      {.limit_of = {}, .wants_cpus = {}, .is_filtered = [](const MemoryType& type) { return type.name() == "secret"; }});
-  selection_.configure({.min_bytes = 100});
-  poll({{"a", 10}, {"secret", 1000}});
-  EXPECT_THAT(listed(), IsEmpty());
-  EXPECT_EQ(unlisted(), 10U);
-  types_.tracker.reconfigure({});
-  poll({{"a", 10}, {"secret", 1000}});
-  EXPECT_THAT(listed(), ElementsAre("secret")) << "after a reload";
+  EXPECT_EQ(types.snapshot.series, 6U);
 }
 
 /// Bounds of uma, the allocator of these tests.
@@ -254,49 +192,37 @@ Selection::Options bounds_of_uma(const AllocatorBounds& bounds, std::uint64_t mi
 }
 
 TEST_F(SelectionTest, TheTopOfAnAllocatorIsListedAndTheRestSummed) {
-  selection_.configure(bounds_of_uma({.top = 2}));
+  selection.configure(bounds_of_uma({.top = 2}));
   poll({{"a", 10}, {"b", 40}, {"c", 20}, {"d", 30}});
   EXPECT_THAT(listed(), ElementsAre("b", "d"));
   EXPECT_EQ(unlisted(), 30U);
-  EXPECT_EQ(types_.snapshot.series, 3U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that belongs to the limit";
+  EXPECT_EQ(types.snapshot.series, 3U);
+  EXPECT_EQ(types.snapshot.series_dropped, 0U) << "that belongs to the limit";
   poll({{"a", 10}, {"b", 40}});
   EXPECT_THAT(listed(), ElementsAre("a", "b")) << "no more than allowed";
-  selection_.configure(bounds_of_uma({.top = 1}));
+  selection.configure(bounds_of_uma({.top = 1}));
   poll({{"a", 5}, {"b", 5}});
   EXPECT_THAT(listed(), ElementsAre("a")) << "of equal ones the first of the alphabet";
 }
 
 TEST_F(SelectionTest, ABoundIsItsAllocatorsOnly) {
-  types_.live[static_cast<std::size_t>(Allocator::kSlab)] = kEveryField;
+  types.live[static_cast<std::size_t>(Allocator::kSlab)] = kEveryField;
   StagingBuilder slabs;
   slabs.type("s1", {{Field::kBytes, 1}}).type("s2", {{Field::kBytes, 2}}).type("s3", {{Field::kBytes, 3}});
   Selection::Options options = bounds_of_uma({.top = 1, .min_bytes = 10});
   options.allocators[static_cast<std::size_t>(Allocator::kSlab)] = {.top = 2};
-  selection_.configure(options);
-  types_.allocator = Allocator::kSlab;
-  types_.commit(slabs);
-  types_.allocator = Allocator::kUma;
+  selection.configure(options);
+  types.allocator = Allocator::kSlab;
+  types.commit(slabs);
+  types.allocator = Allocator::kUma;
   poll({{"a", 9}, {"b", 20}, {"c", 30}});
   EXPECT_THAT(listed(), ElementsAre("c", "s2", "s3"));
   EXPECT_EQ(unlisted(), 29U);
-  EXPECT_EQ(types_.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kSlab), 1U);
-}
-
-TEST_F(SelectionTest, ATopTypeStaysUntilAnotherIsClearlyLarger) {
-  selection_.configure(bounds_of_uma({.top = 1}));
-  constexpr std::uint64_t kMega = 1'000'000;
-  poll({{"a", kMega}, {"b", kMega - 1}});
-  poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4096}});
-  EXPECT_THAT(listed(), ElementsAre("a")) << "the listed one wins a tie";
-  poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4097}});
-  EXPECT_THAT(listed(), ElementsAre("b"));
-  poll({{"a", kMega * 5 / 4}, {"b", kMega}});
-  EXPECT_THAT(listed(), ElementsAre("b")) << "and the same the other way";
+  EXPECT_EQ(types.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kSlab), 1U);
 }
 
 TEST_F(SelectionTest, ATypeInTroubleIsListedInAdditionToTheTop) {
-  selection_.configure(bounds_of_uma({.top = 1, .min_bytes = 5}));
+  selection.configure(bounds_of_uma({.top = 1, .min_bytes = 5}));
   for (const std::uint64_t failures : {0U, 1U}) {
     poll(StagingBuilder()
              .type("large", {{Field::kBytes, 100}})
@@ -307,24 +233,18 @@ TEST_F(SelectionTest, ATypeInTroubleIsListedInAdditionToTheTop) {
   EXPECT_EQ(unlisted(), 50U);
 }
 
-TEST_F(SelectionTest, OfTheTopATypeOfWhichNoBytesAreKnownIsTheSmallest) {
-  selection_.configure(bounds_of_uma({.top = 1}));
-  poll(StagingBuilder().type("unknown", {{Field::kCount, 1000}}).type("known", {{Field::kBytes, 1}}));
-  EXPECT_THAT(listed(), ElementsAre("known"));
-}
-
 TEST_F(SelectionTest, TheLargerOfBothMinBytesHoldsAndAChangeOfOneIsItsAllocatorsOnly) {
-  selection_.configure(bounds_of_uma({.min_bytes = 1000}, 10));
+  selection.configure(bounds_of_uma({.min_bytes = 1000}, 10));
   poll({{"a", 999}, {"b", 1000}});
   EXPECT_THAT(listed(), ElementsAre("b"));
   poll({{"a", 999}, {"b", 500}});
   EXPECT_THAT(listed(), ElementsAre("b")) << "half is enough";
   Selection::Options other = bounds_of_uma({.min_bytes = 1000}, 20);
   other.allocators[static_cast<std::size_t>(Allocator::kSlab)].min_bytes = 7;
-  selection_.configure(other);
+  selection.configure(other);
   poll({{"a", 999}, {"b", 500}});
   EXPECT_THAT(listed(), ElementsAre("b")) << "nothing has changed for uma";
-  selection_.configure(bounds_of_uma({.min_bytes = 10}, 600));
+  selection.configure(bounds_of_uma({.min_bytes = 10}, 600));
   poll({{"a", 999}, {"b", 500}});
   EXPECT_THAT(listed(), ElementsAre("a"));
 }
@@ -332,10 +252,10 @@ TEST_F(SelectionTest, TheLargerOfBothMinBytesHoldsAndAChangeOfOneIsItsAllocators
 TEST_F(SelectionTest, TheTopIsTakenBeforeTheLimitOnSeries) {
   Selection::Options options = bounds_of_uma({.top = 3});
   options.series_limit = 3;
-  selection_.configure(options);
+  selection.configure(options);
   poll({{"a", 5}, {"b", 4}, {"c", 3}, {"d", 2}, {"e", 1}});
   EXPECT_THAT(listed(), ElementsAre("a", "b"));
-  EXPECT_EQ(types_.snapshot.series_dropped, 1U) << "c; the others are not due to the limit";
+  EXPECT_EQ(types.snapshot.series_dropped, 1U) << "c; the others are not due to the limit";
   EXPECT_EQ(unlisted(), 6U);
 }
 
@@ -343,17 +263,17 @@ TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
   StagingBuilder staging;
   for (const char* part : {"x", "y", "z"}) staging.statistic(kAccountedBytes, 1, {part});
   staging.type("a", {{Field::kBytes, 1}}).type("b", {{Field::kBytes, 2}});
-  selection_.configure({.series_limit = 5});
+  selection.configure({.series_limit = 5});
   poll(staging);
   EXPECT_THAT(listed(), ElementsAre("b"));
-  EXPECT_EQ(types_.snapshot.series, 5U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 1U);
-  selection_.configure({.series_limit = 2});
+  EXPECT_EQ(types.snapshot.series, 5U);
+  EXPECT_EQ(types.snapshot.series_dropped, 1U);
+  selection.configure({.series_limit = 2});
   poll(staging);
   EXPECT_THAT(listed(), IsEmpty());
-  EXPECT_EQ(types_.snapshot.series, 3U) << "more than the limit, but they belong to no type";
-  EXPECT_EQ(types_.snapshot.series_dropped, 2U);
-  EXPECT_EQ(machine_series_of({.types = false}, types_.snapshot), 0U);
+  EXPECT_EQ(types.snapshot.series, 3U) << "more than the limit, but they belong to no type";
+  EXPECT_EQ(types.snapshot.series_dropped, 2U);
+  EXPECT_EQ(machine_series_of({.types = false}, types.snapshot), 0U);
 }
 
 /// Random kernels: the page always stays within the limit, and every byte is accounted for.
@@ -362,14 +282,15 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
   const auto upto = [&](std::uint64_t most) { return random() % (most + 1); };
   for (int kernel = 0; kernel < 60; ++kernel) {
     const std::uint32_t cpus = 1 + static_cast<std::uint32_t>(upto(8));
-    TrackedList types({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().size() % 3 == 0; }});
+    PolledSelection polled(
+        {.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().size() % 3 == 0; }});
+    TrackedList& types = polled.types;
     types.size_classes = {16, 32, 64};
-    Selection selection;
     RenderOptions rendered{.tier = static_cast<Tier>(upto(2)), .per_cpu = upto(3) != 0, .size_classes = upto(1) != 0};
     for (int poll = 0; poll < 15; ++poll) {
       const std::uint64_t limit = upto(4) == 0 ? 1 + upto(3) : 1 + upto(600);
       const std::uint64_t min_bytes = upto(1) * upto(3000);
-      selection.configure({.min_bytes = min_bytes, .series_limit = limit});
+      polled.selection.configure({.min_bytes = min_bytes, .series_limit = limit});
       StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), cpus);
       staging.nodes(NodeFieldMask(NodeField::kFree, NodeField::kTotalObjects), static_cast<std::uint32_t>(upto(3)));
       std::uint64_t sum = 0;
@@ -394,8 +315,7 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
       const std::size_t rows_before = types.snapshot.row_count();
       types.page(rendered);
       ASSERT_EQ(types.snapshot.series, wanted) << "a type costs as many series as it writes";
-      if (selection.choose(rendered, types.now_ns, types.builder.listings(), types.snapshot))
-        types.snapshot.keep_rows(selection.kept());
+      polled.select(rendered);
       types.page(rendered);
       ASSERT_LE(types.snapshot.series, limit);
       std::uint64_t listed = 0;
@@ -419,55 +339,26 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
 
 TEST(SelectionProperty, FiguresThatJitterByAFewPerCentMoveNoSeries) {
   std::mt19937_64 random(5);
-  for (int kernel = 0; kernel < 10; ++kernel) {
+  for (const Selection::Options& options : {Selection::Options{.min_bytes = 1'000'000, .series_limit = 150},
+                                            bounds_of_uma({.top = 50, .min_bytes = 1'000'000})}) {
     std::map<std::string, std::uint64_t> bytes;
     for (int i = 0; i < 200; ++i) bytes["type" + std::to_string(i)] = random() % 20'000'000;
-    TrackedList types({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().ends_with('7'); }});
-    Selection selection;
-    selection.configure({.min_bytes = 1'000'000, .series_limit = 150});
+    PolledSelection polled(
+        {.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().ends_with('7'); }});
+    polled.selection.configure(options);
     std::set<std::string> before;
     for (int poll = 0; poll < 40; ++poll) {
       StagingBuilder staging(CpuFieldMask(CpuField::kFree), 20);
       for (const auto& [name, usual] : bytes) {
         staging.type(name, {{Field::kBytes, usual - usual / 20 + random() % (usual / 10 + 1)}, {Field::kFree, 0}});
       }
-      types.poll(staging);
-      if (selection.choose({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot))
-        types.snapshot.keep_rows(selection.kept());
-      std::set<std::string> now;
-      for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
-      ASSERT_GT(types.snapshot.series_dropped, 0U);
+      polled.types.poll(staging);
+      polled.select({.tier = Tier::kDefault});
+      const std::set<std::string> now = polled.labels();
+      ASSERT_LT(now.size(), 200U);
       // The second poll has deltas and growth, which the first lacks, so a type has two or three more series.
       if (poll > 1) {
-        ASSERT_EQ(now, before) << "kernel " << kernel << " poll " << poll;
-      }
-      before = now;
-    }
-  }
-}
-
-TEST(SelectionProperty, TheTopOfJitteringTypesIsAlwaysTheSame) {
-  std::mt19937_64 random(7);
-  for (int kernel = 0; kernel < 10; ++kernel) {
-    std::map<std::string, std::uint64_t> bytes;
-    for (int i = 0; i < 200; ++i) bytes["type" + std::to_string(i)] = random() % 20'000'000;
-    TrackedList types;
-    Selection selection;
-    selection.configure(bounds_of_uma({.top = 50, .min_bytes = 1'000'000}));
-    std::set<std::string> before;
-    for (int poll = 0; poll < 40; ++poll) {
-      StagingBuilder staging;
-      for (const auto& [name, usual] : bytes) {
-        staging.type(name, {{Field::kBytes, usual - usual / 20 + random() % (usual / 10 + 1)}});
-      }
-      types.poll(staging);
-      if (selection.choose({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot))
-        types.snapshot.keep_rows(selection.kept());
-      std::set<std::string> now;
-      for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
-      ASSERT_EQ(now.size(), 50U);
-      if (poll > 0) {
-        ASSERT_EQ(now, before) << "kernel " << kernel << " poll " << poll;
+        ASSERT_EQ(now, before) << "poll " << poll;
       }
       before = now;
     }
@@ -477,7 +368,9 @@ TEST(SelectionProperty, TheTopOfJitteringTypesIsAlwaysTheSame) {
 TEST(SelectionProperty, TheSelectionEqualsThatOfASort) {
   std::mt19937_64 random(6);
   for (int kernel = 0; kernel < 200; ++kernel) {
-    TrackedList types({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().size() % 4 == 0; }});
+    PolledSelection polled(
+        {.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().size() % 4 == 0; }});
+    TrackedList& types = polled.types;
     const std::uint64_t limit = 2 + random() % 120;
     StagingBuilder staging(CpuFieldMask(CpuField::kFree), 1 + static_cast<std::uint32_t>(random() % 30));
     for (std::uint64_t i = random() % 100; i > 0; --i) {
@@ -509,13 +402,9 @@ TEST(SelectionProperty, TheSelectionEqualsThatOfASort) {
       room -= type.series;
       expected.insert(type.label);
     }
-    Selection selection;
-    selection.configure({.series_limit = limit});
-    if (selection.choose(rendered, types.now_ns, types.builder.listings(), types.snapshot))
-      types.snapshot.keep_rows(selection.kept());
-    std::set<std::string> kept;
-    for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) kept.emplace(types.snapshot.label(row));
-    ASSERT_EQ(kept, expected) << kernel;
+    polled.selection.configure({.series_limit = limit});
+    polled.select(rendered);
+    ASSERT_EQ(polled.labels(), expected) << kernel;
   }
 }
 

@@ -88,28 +88,6 @@ TEST_F(SnapshotTest, HoldsEveryFigureOfAType) {
   EXPECT_DOUBLE_EQ(growth("a"), 0.1);
 }
 
-TEST_F(SnapshotTest, AFieldThatTheKernelDoesNotHaveIsNotThere) {
-  types_.poll(StagingBuilder().type("a", {{Field::kCount, 0}}));
-  EXPECT_EQ(value(Field::kCount, "a"), 0U) << "0 means 0";
-  for (std::size_t figure = 0; figure < kFigureCount; ++figure) {
-    if (figure == static_cast<std::size_t>(Field::kCount)) continue;
-    EXPECT_FALSE(types_.snapshot.has(Figure::from_number(figure), 0)) << figure;
-  }
-}
-
-TEST_F(SnapshotTest, DeltasAndGrowthAreAbsentAtFirstSight) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kBytes, 1}, {Field::kCount, 1}});
-  types_.poll(staging);
-  EXPECT_FALSE(value(TrackedFigure::kDeltaBytes, "a"));
-  EXPECT_FALSE(value(TrackedFigure::kDeltaObjects, "a"));
-  EXPECT_FALSE(value(TrackedFigure::kGrowth, "a"));
-  types_.poll(staging);
-  EXPECT_EQ(value(TrackedFigure::kDeltaBytes, "a"), 0U);
-  EXPECT_EQ(value(TrackedFigure::kDeltaObjects, "a"), 0U);
-  EXPECT_EQ(growth("a"), 0);
-}
-
 TEST_F(SnapshotTest, DuplicatesAreOneRowOfSums) {
   for (const std::uint64_t more : {0U, 10U}) {
     types_.poll(StagingBuilder()
@@ -217,66 +195,6 @@ TEST_F(SnapshotTest, AConfiguredLimitIsMarked) {
                   .type("b", {{Field::kBytes, 50}, {Field::kCount, 9}, {Field::kCountLimit, 10}}));
   EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
   EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b"));
-}
-
-TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
-  types_.tracker.reconfigure(
-      {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 7, .bytes = 0}; }, .wants_cpus = {}});
-  types_.poll(
-      StagingBuilder().type("own", {{Field::kCount, 1}, {Field::kCountLimit, 50}}).type("none", {{Field::kCount, 1}}));
-  EXPECT_EQ(value(Field::kCountLimit, "own"), 50U);
-  EXPECT_EQ(value(Field::kCountLimit, "none"), 7U);
-  EXPECT_EQ(value(TrackedFigure::kLimitHits, "none"), 0U);
-  EXPECT_FALSE(value(Field::kBytesLimit, "none"));
-}
-
-TEST_F(SnapshotTest, AVanishedTypeLeavesAtOnceAndReturnsWithItsTotals) {
-  StagingBuilder with;
-  with.type("a", {{Field::kNumAllocs, 5}}).type("b", {{Field::kNumAllocs, 6}});
-  StagingBuilder without;
-  without.type("b", {{Field::kNumAllocs, 6}});
-  types_.poll(with);
-  types_.poll(without);
-  EXPECT_EQ(types_.snapshot.row_count(), 1U);
-  EXPECT_FALSE(value(Field::kNumAllocs, "a"));
-  types_.poll(with);
-  EXPECT_EQ(value(Field::kNumAllocs, "a"), 5U);
-}
-
-TEST_F(SnapshotTest, FiguresOfAFailedSourceLeaveAndThoseOfOthersStay) {
-  const auto commit_malloc = [this] {
-    StagingBuilder staging;
-    staging.type("m", {{Field::kBytes, 4}});
-    ASSERT_TRUE(types_.list.commit(roster_of(Allocator::kMalloc, "malloc"), staging.staging(), types_.generation));
-  };
-  types_.live[static_cast<std::size_t>(Allocator::kMalloc)] = kEveryField;
-  StagingBuilder staging;
-  staging.type("z", {{Field::kBytes, 9}, {Field::kFailures, 1}});
-  types_.commit(staging);
-  commit_malloc();
-  types_.failed_poll();  // of uma, while malloc stays live
-  EXPECT_EQ(value(Field::kBytes, "m", "malloc"), 4U);
-  EXPECT_FALSE(value(Field::kBytes, "z"));
-  EXPECT_EQ(types_.snapshot.row_count(), 1U);
-  types_.poll(staging);
-  EXPECT_EQ(value(Field::kBytes, "z"), 9U);
-  // Only one field's owner is down.
-  types_.live[static_cast<std::size_t>(Allocator::kUma)].remove(Field::kFailures);
-  types_.poll(staging);
-  EXPECT_EQ(value(Field::kBytes, "z"), 9U);
-  EXPECT_FALSE(value(Field::kFailures, "z"));
-}
-
-TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
-  Snapshot snapshot;
-  {
-    TrackedList types;
-    types.poll(StagingBuilder().type("gone soon", {{Field::kBytes, 3}}));
-    types.builder.build(types.list, types.live, types.live_cpu, types.generation, {}, snapshot);
-  }
-  ASSERT_EQ(snapshot.row_count(), 1U);
-  EXPECT_EQ(snapshot.label(0), "{allocator=\"uma\",type=\"gone soon\"");
-  EXPECT_EQ(snapshot.value(Field::kBytes, 0), 3U);
 }
 
 TEST_F(SnapshotTest, RowsFollowTheTypesThatComeGoAndAreOmitted) {
@@ -454,24 +372,6 @@ TEST_F(SnapshotTest, DuplicatesThatKnowOfDifferentlyManyNodesAreSummedToo) {
       .node(NodeField::kFree, {20});
   types_.poll(one);
   EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 30 0 0"}));
-  TrackedList other;
-  StagingBuilder two;
-  two.nodes(NodeFieldMask(NodeField::kFree), 1);
-  two.type("a", {{Field::kBytes, 1}})
-      .node(NodeField::kFree, {10})
-      .type("b", {{Field::kBytes, 1}})
-      .node(NodeField::kFree, {5});
-  other.poll(two);
-  StagingBuilder more;
-  more.nodes(NodeFieldMask(NodeField::kFree), 2);
-  more.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2});
-  CommitScope adds = roster_of(Allocator::kUma, "another");
-  adds.is_roster = false;
-  other.commit(two);
-  ASSERT_TRUE(other.list.commit(adds, more.staging(), other.generation));
-  other.builder.build(other.list, other.live, other.live_cpu, other.generation, {}, types_.snapshot, {},
-                      {.live_node = other.live_node, .statistics = {}});
-  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 1 2"})) << "the contributor names no \"b\"";
 }
 
 TEST_F(SnapshotTest, ADetailIsShownWhenAllTypesOfTheNameHaveIt) {
