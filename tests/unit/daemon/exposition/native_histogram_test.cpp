@@ -24,16 +24,6 @@ std::map<std::int32_t, std::int64_t> native_buckets(const HistogramData& data) {
 
 double upper_bound(std::int32_t index) { return std::exp2(static_cast<double>(index) / 8); }
 
-TEST(NativeHistogram, AnEmptyOneHasItsClassicBucketsAndNoOthers) {
-  const HistogramData data = NativeHistogram({0.1, 1}, 77).data();
-  EXPECT_EQ(data.count, 0U);
-  EXPECT_EQ(data.sum, 0);
-  ASSERT_EQ(data.buckets.size(), 2U);
-  EXPECT_EQ(data.buckets[1].cumulative, 0U);
-  EXPECT_TRUE(data.has_native && data.spans.empty() && data.deltas.empty());
-  EXPECT_EQ(data.created_ns, 77);
-}
-
 TEST(NativeHistogram, BoundsBelongToTheBucketBelowThem) {
   NativeHistogram histogram({0.1, 1}, 0);
   for (const double seconds : {0.1, std::nextafter(0.1, 1), 1.0, std::nextafter(1.0, 2)}) histogram.observe(seconds);
@@ -118,20 +108,6 @@ TEST(NativeHistogram, ThreadsThatObserveLoseNothingAndReadersSeeAWhole) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(histogram.data().count, 6000U);
   EXPECT_EQ(histogram.data().buckets[0].cumulative, 3000U);
-}
-
-TEST(HistogramFamily, HoldsHistogramsByLabelsUntilTheyAreRemoved) {
-  HistogramFamily family("f", "Help.", {1});
-  NativeHistogram& a = family.add({{"source", "a"}}, 1);
-  family.add({{"source", "b"}}, 2).observe(3);
-  a.observe(1);
-  EXPECT_EQ(family.data().members.size(), 2U);
-  family.remove(a);
-  const HistogramFamily::Data data = family.data();
-  ASSERT_EQ(data.members.size(), 1U);
-  EXPECT_EQ(data.name, "f");
-  EXPECT_EQ(data.members[0].first, (HistogramFamily::Labels{{"source", "b"}}));
-  EXPECT_EQ(data.members[0].second.sum, 3);
 }
 
 }  // namespace

@@ -22,21 +22,6 @@ void publish(SnapshotPool& pool, std::string_view text) {
   pool.publish(snapshot);
 }
 
-TEST(SnapshotPool, HasNothingBeforeTheFirst) {
-  SnapshotPool pool;
-  EXPECT_EQ(pool.current(), nullptr);
-  ASSERT_NE(pool.free_snapshot(), nullptr);
-  EXPECT_EQ(pool.current(), nullptr) << "being built is not published";
-}
-
-TEST(SnapshotPool, GivesTheLatest) {
-  SnapshotPool pool;
-  for (const char* text : {"1", "2", "3", "4", "5", "6"}) {
-    publish(pool, text);
-    EXPECT_EQ(page_in(*pool.current()), text);
-  }
-}
-
 TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
   SnapshotPool pool;
   publish(pool, "1");
@@ -57,14 +42,6 @@ TEST(SnapshotPool, EachSnapshotIsFreedOnceBeforeItIsBuiltAgain) {
   }
   RenderedSnapshot* const next = pool.free_snapshot();
   EXPECT_NE(storage_of(*next), 0U) << "only once";
-}
-
-TEST(SnapshotPool, WhatAReaderHoldsIsNotBuiltAnew) {
-  SnapshotPool pool;
-  publish(pool, "held");
-  const auto held = pool.current();
-  for (int i = 0; i < 20; ++i) publish(pool, "later");
-  EXPECT_EQ(page_in(*held), "held");
 }
 
 TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
@@ -106,27 +83,6 @@ TEST(SnapshotPool, FreesTheMemoryOfSlowReadersAfterAWhile) {
   for (int i = 0; i < 20; ++i) publish(pool, "later");
   EXPECT_EQ(with_room(), 2);
   EXPECT_EQ(page_in(*pool.current()), "later");
-}
-
-TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {
-  SnapshotPool pool;
-  publish(pool, "1");
-  auto one = pool.current();
-  const auto two = pool.current();
-  const auto copy = two;
-  one.reset();
-  for (int i = 0; i < 10; ++i) publish(pool, "later");
-  EXPECT_EQ(page_in(*two), "1");
-}
-
-TEST(SnapshotPool, AReaderMayOutliveIt) {
-  std::shared_ptr<const RenderedSnapshot> held;
-  {
-    SnapshotPool pool;
-    publish(pool, "last words");
-    held = pool.current();
-  }
-  EXPECT_EQ(page_in(*held), "last words");
 }
 
 TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
