@@ -56,18 +56,6 @@ TEST(HttpServer, RefusesAddressesThatAreNotAllowedAndServesThoseThatAre) {
   EXPECT_NE(lines.find(format_ip(*own)), std::string::npos) << lines;
 }
 
-TEST(HttpServer, ServesListenersThatWereOpenedBefore) {
-  auto listeners = HttpListeners::open({{kLoopbackAddress, 0}});
-  ASSERT_TRUE(listeners);
-  const std::string address = format_endpoint(listeners->endpoints().at(0));
-  HttpClient early(address);  // waits in the kernel
-  ASSERT_TRUE(early.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-  auto server = HttpServer::start({}, *std::move(listeners), [](const HttpRequest&) { return HttpResponse{}; });
-  ASSERT_TRUE(server) << to_string(server.error());
-  EXPECT_EQ((*server)->addresses().at(0), address);
-  EXPECT_TRUE(early.read_answer());
-}
-
 TEST(AccessList, AdmitsLoopbackAndTheNetworksOfTheConfiguration) {
   const auto admits = [](const std::vector<std::pair<const char*, unsigned>>& networks, const char* address) {
     std::vector<IpNetwork> allow;

@@ -75,14 +75,6 @@ TEST_F(HttpConnectionsTest, ConnectionThatAWorkerHasIsNeverEvicted) {
   EXPECT_TRUE(table_.full());
 }
 
-TEST_F(HttpConnectionsTest, OldestIsOfOneState) {
-  add(kAttacker, State::kIdle);
-  EXPECT_EQ(table_.oldest(State::kReading), nullptr);
-  HttpConnection& first = add(kAttacker);
-  add(kScraper);
-  EXPECT_EQ(table_.oldest(State::kReading), &first);
-}
-
 TEST_F(HttpConnectionsTest, RequestOfTheAddressWithTheFewestWorkersIsNext) {
   EXPECT_EQ(table_.next_request(), nullptr);
   HttpConnection& answering = add(kAttacker, State::kAnswering);

@@ -51,23 +51,6 @@ TEST(SpareFiles, AreGivenOneByOneAndFilledAgain) {
   EXPECT_FALSE(empty.give());
 }
 
-TEST(HttpListeners, WithoutAddressOrWithTooManyAreRefused) {
-  EXPECT_NE(to_string(HttpListeners::open({}).error()).find("no address"), std::string::npos);
-  const std::vector<Endpoint> many(65, Endpoint{kLoopbackAddress, 0});
-  EXPECT_NE(to_string(HttpListeners::open(many).error()).find("more than 64"), std::string::npos);
-}
-
-TEST(HttpListeners, MoveWithTheirSockets) {
-  auto opened = HttpListeners::open({{kLoopbackAddress, 0}});
-  ASSERT_TRUE(opened) << to_string(opened.error());
-  HttpListeners other;
-  other = *std::move(opened);
-  ASSERT_EQ(other.endpoints().size(), 1U);
-  EXPECT_TRUE(HttpClient(format_endpoint(other.endpoints()[0])).connected());
-  other.close();
-  EXPECT_FALSE(HttpClient(format_endpoint(other.endpoints()[0])).connected());
-}
-
 TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
   auto listeners = HttpListeners::open({{kLoopbackAddress, 0}});
   ASSERT_TRUE(listeners) << to_string(listeners.error());
@@ -118,16 +101,6 @@ TEST(HttpListeners, ServeIpv6AndUnixSockets) {
   EXPECT_TRUE(fails(HttpListeners::open({{.address = {}, .port = 0, .path = path}}), {.system_errno = EADDRINUSE}));
   server->reset();
   EXPECT_NE(::access(path.c_str(), F_OK), 0) << "the file is removed";
-}
-
-TEST(HttpServer, ListensOnSeveralAddresses) {
-  auto server = HttpServer::start({.listen = {{kLoopbackAddress, 0}, {kLoopbackAddress, 0}}},
-                                  [](const HttpRequest&) { return plain(200, "memstat_up 1\n"); });
-  ASSERT_TRUE(server) << to_string(server.error());
-  const auto addresses = (*server)->addresses();
-  ASSERT_EQ(addresses.size(), 2U);
-  EXPECT_NE(addresses[0], addresses[1]);
-  for (const std::string& address : addresses) EXPECT_TRUE(HttpClient(address).request("GET", "/metrics"));
 }
 
 }  // namespace

@@ -126,17 +126,6 @@ TEST_F(SlowClients, WhatTheServerHoldsIsBoundedWhileScrapesAreAnswered) {
   EXPECT_TRUE(scrape());
 }
 
-TEST_F(SlowClients, NarrowClientsThatDoNotReadCostNoScrape) {
-  start({.threads = 4, .connections = 40, .connections_per_address = 20});
-  std::vector<HttpClient> slow;
-  slow.reserve(100);
-  for (int i = 0; i < 100; ++i) {
-    ask_and_do_not_read(slow, "Connection: close\r\n", kNarrowBuffer);
-    EXPECT_TRUE(i % 10 != 0 || scrape()) << i;
-  }
-  EXPECT_TRUE(scrape());
-}
-
 TEST_F(SlowClients, ClientThatEndsItsHalfAndReadsLateHasItsWholePage) {
   start({.threads = 1, .full_buffers = 0});
   for (const char* more : {"Connection: close\r\n", ""}) {
@@ -162,41 +151,6 @@ TEST_F(SlowClients, ResponseThatOnlyTheKernelHoldsHasTheDeadlineToo) {
   clock_.advance(std::chrono::minutes(1));
   EXPECT_TRUE(scrape());
   for (const HttpClient& connection : slow) EXPECT_TRUE(connection.wait_for_end());
-}
-
-TEST_F(SlowClients, ClientThatReadsLateHasItsWholePage) {
-  start({.threads = 4});
-  std::vector<HttpClient> slow;
-  slow.reserve(20);
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(ask_and_do_not_read(slow).wait_for_bytes()) << i;
-  EXPECT_TRUE(scrape());
-  for (HttpClient& connection : slow) {
-    const auto got = connection.read_answer();
-    ASSERT_TRUE(got);
-    EXPECT_TRUE(got->body == body_);
-    EXPECT_EQ(connection.read_to_end(), "");
-  }
-  EXPECT_EQ(server_->evictions(), 0U);
-}
-
-TEST_F(SlowClients, ClientsThatResetTheirConnectionsAreForgotten) {
-  start({.threads = 2, .connections = 40, .connections_per_address = 40});
-  for (int i = 0; i < 100; ++i) {
-    std::vector<HttpClient> gone;
-    gone.reserve(1);
-    HttpClient& made = ask_and_do_not_read(gone);
-    ASSERT_TRUE(made.wait_for_bytes()) << i;
-    made.reset_on_close();
-    gone.clear();
-    // A busy kernel resets them later; unknown if it does not report it.
-    ASSERT_TRUE(eventually([&] { return held_by_kernel().value_or(0) == 0; })) << i;
-  }
-  EXPECT_EQ(server_->evictions(), 0U) << "they closed, so none had to be evicted";
-}
-
-TEST(HttpServerDefaults, AnIdleConnectionIsKeptForTwoMinutesAndLonger) {
-  // server_test.cpp tests that it is closed at this time.
-  EXPECT_GE(HttpServerOptions().keep_alive_idle, std::chrono::minutes(2));
 }
 
 TEST_F(SlowClients, AClientThatTakesItsAnswersIsKeptForTwoMinutes) {
