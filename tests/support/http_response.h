@@ -18,4 +18,10 @@ inline std::optional<std::string> header_of(const HttpResponse& response, std::s
   return std::nullopt;
 }
 
+inline std::string body_of(const HttpResponse& response) {
+  std::string body;
+  for (const std::string_view piece : response.pieces) body += piece;
+  return body + response.text;
+}
+
 }  // namespace memstat

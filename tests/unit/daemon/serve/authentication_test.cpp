@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/authentication.h"
 
+#include "daemon/serve/keyed_hash.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -146,6 +147,39 @@ TEST_F(AuthenticationTest, AStopAnswersThoseThatWait) {
 TEST_F(AuthenticationTest, SurvivesAHashThatCannotBeComputed) {
   Authentication authentication(users_, [](const std::string&, const std::string&) -> bool { throw std::bad_alloc(); });
   EXPECT_EQ(status(authentication, kMeSecret), 503);
+}
+
+std::string read_credentials(std::string_view value) {
+  const auto credentials = parse_basic_credentials(value);
+  return credentials ? credentials->name + "|" + credentials->password : "nothing";
+}
+
+TEST(Credentials, AreNameAndPassword) {
+  EXPECT_EQ(read_credentials("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), "Aladdin|open sesame") << "the example of RFC 7617";
+  EXPECT_EQ(read_credentials("basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), "Aladdin|open sesame");
+  EXPECT_EQ(read_credentials("Basic   YTpi  "), "a|b");
+  EXPECT_EQ(read_credentials("Basic YTpiOmM="), "a|b:c") << "the first colon";
+  EXPECT_EQ(read_credentials("Basic Og=="), "|");
+  EXPECT_EQ(read_credentials("Basic YTo="), "a|");
+}
+
+TEST(Credentials, AnythingElseIsNothing) {
+  for (const std::string_view bad :
+       {"", "Basic", "Basic ", "Basic YTp", "Basic YTpi=", "Basic YT pi", "Basic YQ==", "Bearer YTpi", "Basic YTpi====",
+        "Basic =", "Basic ====", "Basic Y===", "Basic Oh==", "Basic YTpiOm-=", "BasicYTpi", "Basic YTo=YTpi"}) {
+    EXPECT_EQ(read_credentials(bad), "nothing") << bad;
+  }
+  const std::string_view whole = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string got = read_credentials(whole.substr(0, size));
+    EXPECT_TRUE(got == "nothing" || got.starts_with("Aladdin|")) << size;
+  }
+}
+
+TEST(KeyedHash, IsWhatItsAuthorsPublished) {
+  // The example in appendix A of "SipHash: a fast short-input PRF".
+  const std::string text("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15);
+  EXPECT_EQ(keyed_hash({0x0706050403020100U, 0x0f0e0d0c0b0a0908U}, text), 0xa129ca6149be45e5U);
 }
 
 }  // namespace

@@ -8,11 +8,6 @@
 namespace memstat {
 namespace {
 
-#define MEMSTAT_SKIP_WITHOUT_GZIP()                                                                       \
-  do {                                                                                                    \
-    if (!can_gzip()) GTEST_SKIP() << "built without gzip: libisal was not found, or MEMSTAT_GZIP is off"; \
-  } while (false)
-
 /// The content of one gzip member. Fails if it is malformed, its checksum is wrong, or anything follows it.
 testing::AssertionResult inflates_to(std::string_view bytes, std::string_view wanted) {
   z_stream stream{};
@@ -51,43 +46,39 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-bool compress_whole(GzipCompressor& gzip, std::string_view text, Buffer& out) {
-  return gzip.compress(std::array{text}, out);
-}
+class GzipCompressorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_gzip()) GTEST_SKIP() << "built without gzip: libisal was not found, or MEMSTAT_GZIP is off";
+  }
+  GzipCompressor gzip_;
+  Buffer out_;
+};
 
-TEST(GzipCompressor, MakesOneMemberOfAnySizeThatZlibReads) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
-  Buffer out;
+TEST_F(GzipCompressorTest, MakesOneMemberOfAnySizeThatZlibReads) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{4095}, std::size_t{65535},
                                  std::size_t{65536}, std::size_t{65537}, std::size_t{20'000'000}, std::size_t{100}}) {
     SCOPED_TRACE(size);
     const std::string text = page_text(size);
-    ASSERT_TRUE(compress_whole(gzip, text, out));
-    EXPECT_TRUE(inflates_to(out.view(), text));
+    ASSERT_TRUE(gzip_.compress(std::array{std::string_view(text)}, out_));
+    EXPECT_TRUE(inflates_to(out_.view(), text));
     if (size >= 65535) {
-      EXPECT_LT(out.size(), size / 2);
+      EXPECT_LT(out_.size(), size / 2);
     }
   }
 }
 
-TEST(GzipCompressor, GrowsItsRoomForWhatDoesNotShrink) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
+TEST_F(GzipCompressorTest, GrowsItsRoomForWhatDoesNotShrink) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, std::size_t{65536}, std::size_t{3'000'001}}) {
     SCOPED_TRACE(size);
     const std::string bytes = random_bytes(size);
-    Buffer out;
-    ASSERT_TRUE(compress_whole(gzip, bytes, out));
-    EXPECT_TRUE(inflates_to(out.view(), bytes));
-    EXPECT_LT(out.size(), size + size / 100 + 100);
+    ASSERT_TRUE(gzip_.compress(std::array{std::string_view(bytes)}, out_));
+    EXPECT_TRUE(inflates_to(out_.view(), bytes));
+    EXPECT_LT(out_.size(), size + size / 100 + 100);
   }
 }
 
-TEST(GzipCompressor, MakesOneMemberOfManyPieces) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
-  Buffer out;
+TEST_F(GzipCompressorTest, MakesOneMemberOfManyPieces) {
   const std::string text = page_text(300'000);
   for (const std::size_t step :
        {std::size_t{1}, std::size_t{7}, std::size_t{1000}, std::size_t{65536}, std::size_t{299'999}}) {
@@ -98,49 +89,24 @@ TEST(GzipCompressor, MakesOneMemberOfManyPieces) {
       if (at % 3 == 0) pieces.emplace_back();  // an empty piece adds nothing, also at the end
     }
     pieces.emplace_back();
-    ASSERT_TRUE(gzip.compress(pieces, out));
-    EXPECT_TRUE(inflates_to(out.view(), text));
+    ASSERT_TRUE(gzip_.compress(pieces, out_));
+    EXPECT_TRUE(inflates_to(out_.view(), text));
   }
-  ASSERT_TRUE(gzip.compress({}, out));
-  EXPECT_TRUE(inflates_to(out.view(), ""));
-  ASSERT_TRUE(gzip.compress(std::vector<std::string_view>(5), out));
-  EXPECT_TRUE(inflates_to(out.view(), ""));
+  ASSERT_TRUE(gzip_.compress({}, out_));
+  EXPECT_TRUE(inflates_to(out_.view(), ""));
+  ASSERT_TRUE(gzip_.compress(std::vector<std::string_view>(5), out_));
+  EXPECT_TRUE(inflates_to(out_.view(), ""));
 }
 
-TEST(GzipCompressor, GivesEqualBytesForEqualPagesWhateverWasBefore) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
-  Buffer first;
-  Buffer other;
-  Buffer again;
-  const std::string text = page_text(200'000);
-  ASSERT_TRUE(compress_whole(gzip, text, first));
-  ASSERT_TRUE(compress_whole(gzip, page_text(500'000, 2), other));
-  ASSERT_TRUE(compress_whole(gzip, text, again));
-  EXPECT_EQ(first.view(), again.view());
-}
-
-TEST(GzipCompressor, KeepsTheRoomOfABufferThatIsUsedAgain) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
-  Buffer out;
-  ASSERT_TRUE(compress_whole(gzip, page_text(1'000'000), out));
-  const char* const data = out.data();
-  ASSERT_TRUE(compress_whole(gzip, page_text(1'000'000, 2), out));
-  EXPECT_EQ(out.data(), data);
-}
-
-TEST(GzipCompressor, ServesManyThreadsAtOnce) {
-  MEMSTAT_SKIP_WITHOUT_GZIP();
-  GzipCompressor gzip;
+TEST_F(GzipCompressorTest, ServesManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::vector<testing::AssertionResult> results(4, testing::AssertionFailure() << "not run");
   for (std::size_t i = 0; i < results.size(); ++i) {
-    threads.emplace_back([&gzip, &result = results[i], i] {
+    threads.emplace_back([this, &result = results[i], i] {
       const std::string text = page_text(100'000 + i * 10'000, i);
       Buffer out;
       for (int round = 0; round < 20; ++round) {
-        result = gzip.compress(
+        result = gzip_.compress(
                      std::array{std::string_view(text).substr(0, i * 1000), std::string_view(text).substr(i * 1000)}, out)
                      ? inflates_to(out.view(), text)
                      : testing::AssertionFailure() << "compress says no";
@@ -155,7 +121,7 @@ TEST(GzipCompressor, ServesManyThreadsAtOnce) {
 TEST(GzipCompressor, RefusesAndLeavesNothingWhenBuiltWithout) {
   GzipCompressor gzip;
   Buffer out("before");
-  EXPECT_EQ(compress_whole(gzip, "text", out), can_gzip());
+  EXPECT_EQ(gzip.compress(std::array{std::string_view("text")}, out), can_gzip());
   EXPECT_EQ(out.empty(), !can_gzip());
 }
 

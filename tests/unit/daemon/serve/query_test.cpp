@@ -6,14 +6,6 @@
 namespace memstat {
 namespace {
 
-TEST(PageRequest, AnEmptyQueryIsTheWholePage) {
-  for (const char* query : {"", "&", "&&&"}) {
-    const auto request = parse_page_request(query);
-    ASSERT_TRUE(request);
-    EXPECT_TRUE(request->is_whole()) << query;
-  }
-}
-
 TEST(PageRequest, TakesEachParameterAsOftenAsItComes) {
   const auto request = parse_page_request("allocator[]=slab&type[]=dentry&allocator[]=uma&name[]=memstat_type_bytes&");
   ASSERT_TRUE(request);

@@ -13,24 +13,6 @@ HttpResponse get(std::string_view path, std::string_view accept) {
       {.method = "GET", .path = path, .query = {}, .host = {}, .remote_address = {}, .headers = headers});
 }
 
-TEST(RunbookPages, EveryAlertOfTheRunbooksHasAPageInAnyCase) {
-  ASSERT_GT(runbooks().size(), 40U);
-  for (const Runbook& runbook : runbooks()) {
-    EXPECT_TRUE(RunbookPages::has("/runbooks/" + std::string(runbook.alert)));
-    const HttpResponse response = get("/runbooks/" + std::string(runbook.alert), "text/html,*/*;q=0.8");
-    EXPECT_EQ(response.status, 200);
-    EXPECT_EQ(response.content_type, "text/html; charset=utf-8");
-    EXPECT_THAT(response.text, HasSubstr("<h1>" + std::string(runbook.alert) + "</h1>"));
-    EXPECT_THAT(response.text, HasSubstr("<pre>"));
-    for (const char* left : {"```", "](", "\n* "}) EXPECT_THAT(response.text, Not(HasSubstr(left))) << runbook.alert;
-  }
-  EXPECT_TRUE(RunbookPages::has("/runbooks/memstatlimithit"));
-  EXPECT_TRUE(RunbookPages::has("/runbooks/"));
-  for (const char* path :
-       {"/runbooks", "/runbooks/MemstatNothing", "/runbooks/MemstatLimitHit/", "/RUNBOOKS/MemstatLimitHit", "/"})
-    EXPECT_FALSE(RunbookPages::has(path)) << path;
-}
-
 TEST(RunbookPages, ClientsOtherThanBrowsersGetText) {
   const HttpResponse response = get("/runbooks/MemstatLimitHit", "*/*");
   EXPECT_EQ(response.content_type, "text/plain; charset=utf-8");

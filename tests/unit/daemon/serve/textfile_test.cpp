@@ -48,16 +48,6 @@ TEST_F(TextfileTest, IsReadableByTheCollectorWhateverTheUmask) {
   EXPECT_EQ(status.st_mode & 0777U, 0644U);
 }
 
-TEST_F(TextfileTest, AFileThatIsOpenKeepsItsContent) {
-  auto file = Textfile::open(path_);
-  ASSERT_TRUE(file && file->write("old page\n"));
-  std::ifstream reader(path_);
-  ASSERT_TRUE(file->write("new\n"));
-  std::string line;
-  ASSERT_TRUE(std::getline(reader, line));
-  EXPECT_EQ(line, "old page");
-}
-
 TEST_F(TextfileTest, AnOldTemporaryFileIsReplaced) {
   std::filesystem::create_symlink(directory_ / "elsewhere", directory_ / ".memstat.prom.tmp");
   auto file = Textfile::open(path_);
@@ -81,15 +71,6 @@ TEST_F(TextfileTest, AMissingDirectoryIsReportedAtTheStart) {
   ASSERT_FALSE(file);
   EXPECT_THAT(to_string(file.error()), HasSubstr("make it first"));
   EXPECT_FALSE(Textfile::open((directory_ / "").string()));
-}
-
-TEST_F(TextfileTest, ADirectoryThatWasRemovedMeanwhileIsAFailure) {
-  std::filesystem::create_directory(directory_ / "removed");
-  auto file = Textfile::open((directory_ / "removed" / "memstat.prom").string());
-  ASSERT_TRUE(file);
-  std::filesystem::remove(directory_ / "removed");
-  EXPECT_FALSE(file->check());
-  EXPECT_FALSE(file->write("page\n"));
 }
 
 TEST_F(TextfileTest, TheWriterWritesEachPollsPageWithoutWhatTheExporterHasItself) {
