@@ -14,10 +14,6 @@ TEST(Account, IsMemstatdsOwnWhereThereIsOneAndElseNobody) {
   EXPECT_EQ(account_for(own, kOwnUser), getpwnam(own.c_str()) != nullptr ? own : "nobody");
 }
 
-TEST(Account, AnyOtherIsTakenAsItIs) {
-  for (const char* const user : {"", "root", "nobody", "no-such-account"}) EXPECT_EQ(account_for(user, kOwnUser), user);
-}
-
 TEST(Account, IsThereOrNot) {
   EXPECT_TRUE(is_account("root"));
   EXPECT_FALSE(is_account("no-such-account"));
