@@ -23,15 +23,6 @@ TEST(StopDeadline, ExpiresOnceWithTheStepThatHangs) {
   EXPECT_EQ(expired.get_future().get(), "the step");
 }
 
-TEST(StopDeadline, EndsBeforeItsTimeWithoutExpiring) {
-  bool has_expired = false;
-  {
-    StopDeadline deadline([&](std::string_view) { has_expired = true; });
-    deadline.begin({.patience = kNever, .limit = kNever}, "");
-  }
-  EXPECT_FALSE(has_expired);
-}
-
 TEST(StopDeadline, DoesNotExpireOnceItIsCancelled) {
   std::promise<void> expired;
   std::future<void> has_expired = expired.get_future();

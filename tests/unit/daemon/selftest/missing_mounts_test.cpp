@@ -59,11 +59,6 @@ TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
   EXPECT_TRUE(missing().empty());
 }
 
-TEST_F(MissingMountsTest, WhatTheKernelDoesNotHaveIsNotMissing) {
-  make("/sys/kernel/mm");
-  EXPECT_TRUE(missing().empty());
-}
-
 TEST_F(MissingMountsTest, FilesThatOnlyRootMaySeeAreNotReportedMissing) {
   make("/sys/kernel/debug");
   for (const char* path : {"/sys/kernel", "/sys/kernel/debug"}) {
@@ -73,11 +68,6 @@ TEST_F(MissingMountsTest, FilesThatOnlyRootMaySeeAreNotReportedMissing) {
     view.failures[kFileOfProc] = EACCES;
     EXPECT_EQ(missing_proc(view), "");
   }
-}
-
-TEST_F(MissingMountsTest, OtherSystemsHaveNone) {
-  FakeKernelView view(OperatingSystem::kFreeBsd);
-  EXPECT_TRUE(missing_mounts(view, all_sources()).empty());
 }
 
 }  // namespace

@@ -54,22 +54,6 @@ TEST_F(SelfTestTest, WithoutProcNothingIsSaidToWork) {
   EXPECT_THAT(selftest_text(test), testing::EndsWith("\nWithout /proc, most sources of this kernel cannot be read.\n"));
 }
 
-TEST_F(SelfTestTest, SaysWhatItTries) {
-  std::vector<std::string> tried;
-  run_selftest(view_, sources_, kLong, 0, [&tried](std::string_view source) {
-    if (tried.empty() || tried.back() != source) tried.emplace_back(source);
-  });
-  EXPECT_EQ(tried, (std::vector<std::string>{std::string(contributor_.name), "z_roster"}));
-}
-
-TEST_F(SelfTestTest, WhatTheKernelLacksIsNotAFault) {
-  view_->fail(kFakeContributorFile, ENOENT);
-  const SelfTest test = run();
-  EXPECT_EQ(test.trials[0].health, SourceHealth::kAbsent);
-  EXPECT_THAT(test.trials[0].reason, HasSubstr("/fake/contributor"));
-  EXPECT_TRUE(test.is_healthy());
-}
-
 TEST_F(SelfTestTest, AMissingPermissionSaysWhichAndWhatToDoForRootAndForOthers) {
   view_->fail(kFakeRosterFile, EACCES);
   const SelfTest as_user = run(1000);
@@ -107,14 +91,6 @@ TEST_F(SelfTestTest, TheReplacementOfARosterIsNotPermittedOnlyIfTheRosterWorks) 
   EXPECT_FALSE(test.is_healthy());
 }
 
-TEST_F(SelfTestTest, SourcesThatAreOffByDefaultDoNotCount) {
-  roster_.is_on_by_default = false;
-  view_->fail(kFakeRosterFile, EACCES);
-  const SelfTest test = run();
-  EXPECT_TRUE(test.is_healthy());
-  EXPECT_THAT(selftest_text(test), HasSubstr("(off unless the configuration switches it on)"));
-}
-
 TEST_F(SelfTestTest, AFailingSourceThatIsOffDoesNotWork) {
   roster_.is_on_by_default = false;
   view_->fail(kFakeRosterFile, EIO);
@@ -143,13 +119,6 @@ TEST_F(SelfTestTest, AHangingKernelDelaysOnlyOneSource) {
   EXPECT_FALSE(test.is_healthy());
   view_->release(kFakeContributorFile);
   EXPECT_TRUE(eventually([&] { return view_.use_count() == 1; })) << "its thread ends with the read";
-}
-
-TEST_F(SelfTestTest, SourcesOfAnotherSystemAreNotTried) {
-  SourceDescriptor other = fake_roster();
-  other.os = OperatingSystem::kFreeBsd;
-  const SelfTest test = run_selftest(view_, std::vector<const SourceDescriptor*>{&other}, kLong, 0);
-  EXPECT_TRUE(test.trials.empty());
 }
 
 TEST(SelfTestLive, EverySourceOfThisSystemHasARow) {

@@ -9,8 +9,6 @@
 namespace memstat {
 namespace {
 
-using std::chrono::microseconds;
-
 class ServiceManagerTest : public testing::Test {
  protected:
   void TearDown() override {
@@ -18,29 +16,6 @@ class ServiceManagerTest : public testing::Test {
   }
   NotifySocket socket_;
 };
-
-TEST_F(ServiceManagerTest, WithoutASocketNothingIsSent) {
-  unsetenv("NOTIFY_SOCKET");
-  setenv("WATCHDOG_USEC", "1000000", 1);
-  const ServiceManager manager = ServiceManager::of_environment();
-  EXPECT_FALSE(manager.is_there());
-  EXPECT_FALSE(manager.watchdog()) << "to no one";
-  manager.notify("READY=1");
-}
-
-TEST_F(ServiceManagerTest, NotifiesTheSocketInTheEnvironmentAndRemovesTheVariable) {
-  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
-  setenv("WATCHDOG_USEC", "30000000", 1);
-  const ServiceManager manager = ServiceManager::of_environment();
-  ASSERT_TRUE(manager.is_there());
-  EXPECT_EQ(manager.watchdog(), microseconds(30'000'000));
-  manager.notify("READY=1");
-  manager.notify("STATUS=two\nSTOPPING=1");
-  EXPECT_EQ(socket_.receive(), "READY=1");
-  EXPECT_EQ(socket_.receive(), "STATUS=two\nSTOPPING=1");
-  EXPECT_EQ(std::getenv("NOTIFY_SOCKET"), nullptr);
-  EXPECT_EQ(std::getenv("WATCHDOG_USEC"), nullptr);
-}
 
 TEST_F(ServiceManagerTest, AWatchdogForAnotherProcessIsNotOurs) {
   setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);

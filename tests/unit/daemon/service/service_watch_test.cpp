@@ -92,12 +92,5 @@ TEST_F(ServiceWatchTest, GivesNoSignOfLifeWhilePollsOrServerDoNotWork) {
   }
 }
 
-TEST_F(ServiceWatchTest, EndsWhileNothingHappens) {
-  setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
-  const ServiceManager without_watchdog = ServiceManager::of_environment();
-  ServiceWatch watch(without_watchdog, checks());
-  wait_for("READY=1");
-}
-
 }  // namespace
 }  // namespace memstat

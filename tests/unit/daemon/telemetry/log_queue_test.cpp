@@ -61,14 +61,6 @@ class Pipe {
 
 std::string numbered(int number) { return "line " + std::to_string(number) + "\n"; }
 
-TEST(LogQueue, WithoutAThreadALineIsWrittenAtOnce) {
-  const Pipe pipe;
-  LogQueue queue(pipe.writer(), 4096);
-  queue.push("one\n");
-  EXPECT_EQ(pipe.read_bytes(1), "one\n");
-  EXPECT_TRUE(queue.flush(milliseconds(0)));
-}
-
 TEST(LogQueue, WithoutAThreadAFullPipeDelaysNothingAndLosesNothingThatFits) {
   const Pipe pipe;
   const std::size_t filled = pipe.fill();
@@ -129,16 +121,6 @@ TEST(LogQueue, AnUnreadPipeKeepsNeitherWritersNorTheEndWaiting) {
   EXPECT_GT(queue.dropped(), 3000U);
   EXPECT_FALSE(queue.flush(milliseconds(1)));
 }  // and here the queue ends although nothing is ever read
-
-TEST(LogQueue, AClosedPipeDropsLinesAndRaisesNoSignal) {
-  Pipe pipe;
-  pipe.close_reader();
-  LogQueue queue(pipe.writer(), 1000);
-  queue.start_thread();
-  queue.push("one\ntwo\n");
-  EXPECT_TRUE(queue.flush(kLogPatience));
-  EXPECT_EQ(queue.dropped(), 2U);
-}
 
 }  // namespace
 }  // namespace memstat

@@ -37,26 +37,6 @@ TEST(SelfMetrics, ASourceThatThereWasNoMemoryForIsCompleteWithTheNextPoll) {
   EXPECT_GT(at, 4);  // at least one allocation for each gauge
 }
 
-TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
-  metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
-  metrics_.source_failed("s", ErrorCode::kIo, 0.1);
-  metrics_.source_not_permitted("t", "CAP_BPF");
-  const std::string text = metrics_.text();
-  std::istringstream names(
-      "memstat_source_up memstat_source_not_permitted memstat_source_read_seconds "
-      "memstat_source_last_success_timestamp_seconds memstat_source_errors_total memstat_source_types "
-      "memstat_poll_timestamp_seconds memstat_poll_missed_total memstat_series memstat_series_dropped "
-      "memstat_config_last_reload_successful memstat_memory_locked memstat_build_info "
-      "memstat_snapshots_skipped_total memstat_log_lines_dropped_total process_cpu_seconds_total "
-      "process_resident_memory_bytes process_virtual_memory_bytes process_open_fds process_max_fds "
-      "process_start_time_seconds");
-  for (std::string name; names >> name;) {
-    EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
-    EXPECT_THAT(text, HasSubstr("# TYPE " + name + " "));
-  }
-  EXPECT_EQ(value("memstat_build_info{version=\"1.2.3\"}"), "1");
-}
-
 TEST_F(SelfMetricsTest, HandsOutTheSeriesWithoutLabelsAsNumbers) {
   metrics_.source_succeeded("s", {.read_seconds = 0.5, .types = 3, .success_timestamp_seconds = 1000});
   metrics_.poll_finished(1700000000.25, 0.125, 40);
@@ -72,21 +52,6 @@ TEST_F(SelfMetricsTest, HandsOutTheSeriesWithoutLabelsAsNumbers) {
   EXPECT_GT(values.at("process_resident_memory_bytes"), 1e6);
   EXPECT_FALSE(values.contains("memstat_source_types")) << "it has a label";
   EXPECT_FALSE(values.contains("memstat_build_info")) << "it has a label";
-}
-
-TEST_F(SelfMetricsTest, StartsWithAGoodConfigurationAndNoSource) {
-  EXPECT_EQ(value("memstat_config_last_reload_successful"), "1");
-  EXPECT_EQ(value("memstat_poll_missed_total"), "0");
-  EXPECT_EQ(value("memstat_memory_locked"), "0");
-  EXPECT_THAT(metrics_.text(), Not(HasSubstr("source=")));
-}
-
-TEST_F(SelfMetricsTest, AHelperRunsOnceItIsReportedToRun) {
-  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_helper_up")));
-  metrics_.helper_up(true);
-  EXPECT_EQ(value("memstat_helper_up"), "1");
-  metrics_.helper_up(false);
-  EXPECT_EQ(value("memstat_helper_up"), "0");
 }
 
 TEST_F(SelfMetricsTest, CountersAddAndGaugesSet) {
@@ -159,16 +124,6 @@ TEST_F(SelfMetricsTest, ASourceThatIsNotPermittedHasOneSeriesThatNamesThePrivile
   metrics_.source_not_permitted("s", "CAP_BPF,CAP_PERFMON");
   metrics_.source_absent("s");
   EXPECT_FALSE(value(series));
-}
-
-TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
-#if defined(__linux__)
-  EXPECT_NE(value("process_resident_memory_bytes"), "0");
-  EXPECT_NE(value("process_start_time_seconds"), "0");
-  EXPECT_NE(value("process_open_fds"), "0");
-#else
-  GTEST_SKIP() << "systems differ in what a process can find out about itself";
-#endif
 }
 
 TEST_F(SelfMetricsTest, ACauseHasOneSeriesFromTheFirstTimeThatItIsFound) {
