@@ -34,23 +34,6 @@ Outcome parse(const std::string& line) {
   return outcome;
 }
 
-TEST(Options, WithoutFlagsEverythingHasItsDefault) {
-  const Outcome outcome = parse("");
-  EXPECT_FALSE(outcome.parsed.exit_status);
-  const CommandLine& options = outcome.parsed.options;
-  EXPECT_EQ(options.config_file, "");
-  EXPECT_TRUE(options.listen.empty());
-  EXPECT_FALSE(options.interval || options.tier || options.log_level || options.polls);
-  EXPECT_FALSE(options.check_config || options.no_sandbox || options.once || options.replay_loop || options.list_metrics ||
-               options.list_sources);
-  EXPECT_EQ(options.replay_speed, 1);
-  EXPECT_EQ(options.format, ExpositionFormat::kText);
-  EXPECT_EQ(outcome.out + outcome.err, "");
-  Config config;
-  apply(options, config);
-  EXPECT_TRUE(config == Config{});
-}
-
 TEST(Options, WithoutMemoryTheCommandLineIsNotCalledWrong) {
   const char* const arguments[] = {"memstatd",    "--config", "/etc/a-name-that-needs-memory-of-its-own.yaml",
                                    "--polls",     "3",        "--listen",
@@ -128,14 +111,6 @@ TEST(BadOptions, EndWithStatus2AndAMessageOnStandardError) {
     EXPECT_EQ(outcome.out, "") << line;
   }
   EXPECT_EQ(count, 30U);
-}
-
-TEST(Options, AMistakesMessageNamesTheOptionAndWhatWouldBeRight) {
-  EXPECT_THAT(parse("--interval 10").err, HasSubstr("--interval"));
-  EXPECT_THAT(parse("--log-level loud").err, HasSubstr("warning"));
-  EXPECT_THAT(parse("--tier big").err, HasSubstr("minimal, default or full"));
-  EXPECT_THAT(parse("--listen localhost:1").err, HasSubstr("--listen"));
-  EXPECT_THAT(parse("--nonsense").err, HasSubstr("--nonsense"));
 }
 
 }  // namespace
