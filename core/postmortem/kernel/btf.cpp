@@ -24,28 +24,9 @@ constexpr std::size_t kMaxNameBytes = 512;  // the kernel's own maximum
 constexpr std::uint64_t kPointerBytes = 8;  // on the supported machines
 constexpr std::uint32_t kKindMask = 0x1f;
 
-enum Kind : std::uint32_t {
-  kInt = 1,
-  kPointer,
-  kArray,
-  kStruct,
-  kUnion,
-  kEnum,
-  kForward,
-  kTypedef,
-  kVolatile,
-  kConst,
-  kRestrict,
-  kFunction,
-  kFunctionType,
-  kVariable,
-  kDataSection,
-  kFloat,
-  kDeclarationTag,
-  kTypeTag,
-  kEnum64,
-  kKindCount
-};
+// Kinds of types that mean something here.
+enum Kind : std::uint32_t { kPointer = 2, kArray, kStruct, kUnion, kEnum, kForward, kTypedef, kVolatile, kConst, kRestrict };
+enum LaterKind : std::uint32_t { kFunction = 12, kFunctionType, kTypeTag = 18, kEnum64, kKindCount };
 
 /// Bytes after a type's three words: a fixed part, and a part per element.
 struct Extra {

@@ -20,23 +20,8 @@ constexpr std::uint32_t kNoBits = 0xffff;             // mask for the size of an
 constexpr std::size_t kMaxCtfBytes = 64U << 20U;      // uncompressed; FreeBSD 15's kernel has 3 MiB
 constexpr std::uint32_t kMaxBtfParts = 0xffff;
 
-enum CtfKind : std::uint32_t {
-  kCtfUnknown,
-  kCtfInteger,
-  kCtfFloat,
-  kCtfPointer,
-  kCtfArray,
-  kCtfFunction,
-  kCtfStruct,
-  kCtfUnion,
-  kCtfEnum,
-  kCtfForward,
-  kCtfTypedef,
-  kCtfVolatile,
-  kCtfConst,
-  kCtfRestrict,
-  kCtfKindCount
-};
+enum CtfKind : std::uint32_t { kCtfUnknown, kCtfInteger, kCtfFloat, kCtfArray = 4, kCtfFunction, kCtfStruct, kCtfUnion };
+enum CtfLaterKind : std::uint32_t { kCtfEnum = 8, kCtfForward, kCtfKindCount = 14 };
 
 // The corresponding kinds of BTF.
 constexpr std::uint32_t kBtfKinds[kCtfKindCount] = {7, 1, 16, 2, 3, 13, 4, 5, 6, 7, 8, 9, 10, 11};
