@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "core/postmortem/container/elf_core.h"
+#include "core/postmortem/container/dump_file.h"
 #include "core/postmortem/container/freebsd_minidump.h"
-#include "core/postmortem/freebsd/kernel_files.h"
+#include "core/postmortem/freebsd/image.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/postmortem/dump_kernel.h"
 #include "core/postmortem/freebsd/objects.h"
 #include "core/postmortem/linux/cpus.h"
-#include "core/postmortem/linux/objects.h"
+#include "core/postmortem/linux/slab.h"
 
 namespace memstat::postmortem {
 namespace {

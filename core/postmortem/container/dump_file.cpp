@@ -11,9 +11,7 @@
 #include <utility>
 
 #include "core/base/unique_fd.h"
-#include "core/postmortem/container/elf_core.h"
 #include "core/postmortem/container/freebsd_minidump.h"
-#include "core/postmortem/container/kdump_file.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.h"
 #include "core/capture/reference.h"
@@ -34,6 +35,24 @@ Result<DumpFile> open_dump_file(const std::string& path);
 
 /// Opens the same file again, for another reader. Error: system_error.
 Result<BlockFile> open_again(const DumpFile& dump);
+
+/// Whether these are the first bytes of an ELF core file, for any machine.
+bool is_elf_core(std::string_view head);
+
+/// The content of the first note with this name in a PT_NOTE segment, untrusted bytes; "" if there is none, or it is out of
+/// bounds. Points into `notes`. Thread safety: safe.
+std::string_view find_note(std::string_view notes, std::string_view name);
+
+/// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: those of reading; kVersion
+/// for other machines and 32-bit dumps; kData with the offset of a malformed header.
+Result<std::unique_ptr<PhysicalMemory>> open_elf_core(BlockFile file);
+
+/// Whether these are the first bytes of a compressed dump.
+bool is_kdump_file(std::string_view head);
+
+/// Opens a dump. Pages are unpacked on demand, with a cache of 4 MiB. Errors: read errors; kVersion; kData with the offset
+/// of a malformed field.
+Result<std::unique_ptr<PhysicalMemory>> open_kdump_file(BlockFile file);
 
 /// The memory of a Linux dump, or of a full memory dump. Errors: those of open_elf_core and open_kdump_file; kVersion
 /// for a minidump.

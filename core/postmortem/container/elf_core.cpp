@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/container/elf_core.h"
+// ELF dumps of 64-bit little-endian machines: /proc/vmcore, the output of makedumpfile -E, and QEMU's
+// dump-guest-memory.
+#include "core/postmortem/container/dump_file.h"
 
 #include <elf.h>
 
@@ -9,7 +11,7 @@
 #include <vector>
 
 #include "core/postmortem/container/bytes.h"
-#include "core/postmortem/container/file_memory.h"
+#include "core/postmortem/container/physical_memory.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/postmortem/container/address_space.h"
-#include "core/postmortem/container/file_memory.h"
+#include "core/postmortem/container/physical_memory.h"
 
 namespace memstat::postmortem {
 

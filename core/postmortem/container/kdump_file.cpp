@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/container/kdump_file.h"
+// Compressed dumps as written by makedumpfile (-c, -l, -z), in a format that comes from diskdump:
+//
+//   block 0            a header: "KDUMP   ", version, uname(2), sizes of the following pieces in blocks
+//   block 1 ...        more of the header, VMCOREINFO
+//   two bitmaps        a bit for each page: memory exists; the page is in the dump
+//   page descriptors   for each page of the second bitmap: offset, size, compression
+//   pages
+//
+// Not read with libkdumpfile, because version 0.5.1 (Debian 12) ends the process on invalid headers.
+#include "core/postmortem/container/dump_file.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +18,8 @@
 #include <vector>
 
 #include "core/postmortem/container/bytes.h"
-#include "core/postmortem/container/file_memory.h"
 #include "core/postmortem/container/packed_page.h"
+#include "core/postmortem/container/physical_memory.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A crashed FreeBSD kernel: virtual memory from the dump, symbols and types from the kernel file.
+// A crashed FreeBSD kernel: virtual memory from the dump, symbols and types from the kernel file, which is looked for.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/postmortem/container/address_space.h"
@@ -65,5 +67,15 @@ Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBs
 /// Opens a full memory dump. Finds its page tables by KPML4phys and KPML5phys, on arm64 by pagetable_l0_ttbr1, wherever
 /// the loader has put the kernel. Errors: same; kKvmShortRead if they are not found.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<PhysicalMemory> dump, KernelFile file);
+
+/// Possible kernel files of a dump, in the order in which they are tried. If MEMSTAT_KERNEL is set in the environment:
+/// only that. Otherwise: next to the dump, kernel.3 (for vmcore.3 or vmcore.3.zst), then kernel; on FreeBSD also the
+/// running kernel, then all below /boot. Only existing files. `dump` may be "" if there is no dump file.
+std::vector<std::string> kernel_candidates(const std::string& dump);
+
+/// Opens the dump with the first candidate that is its kernel. `open` tries one. Errors: kNotPresent with advice if
+/// there are no candidates; otherwise the first candidate's.
+Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
+    const std::string& dump, const std::function<Result<std::unique_ptr<FreeBsdKernel>>(KernelFile)>& open);
 
 }  // namespace memstat::postmortem

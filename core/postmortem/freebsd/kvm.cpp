@@ -8,7 +8,6 @@
 #include "core/capture/replay_view.h"
 #include "core/postmortem/freebsd/files.h"
 #include "core/postmortem/freebsd/image.h"
-#include "core/postmortem/freebsd/kernel_files.h"
 #include "core/postmortem/kernel/struct_reader.h"
 
 namespace memstat::postmortem {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/postmortem/freebsd/image.h"
 #include "core/postmortem/kernel/struct_reader.h"
 
@@ -34,13 +35,26 @@ std::string walk_list(std::string_view name, StructReader& type, std::uint64_t f
 }
 
 /// Reads a name, truncated as in records. If it is unreadable, returns "?" and sets `damage`.
-std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage);
+inline std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage) {
+  constexpr std::size_t kMaxNameSize = 31;
+  const auto text = kernel.read_string(address, kMaxNameSize);
+  if (!text) {
+    damage = "its name: " + to_string(text.error());
+    return "?";
+  }
+  return *text;
+}
 
 inline constexpr std::size_t kMaxDamage = 1000;
 /// Adds "subject: what" unless `what` is "", up to kMaxDamage lines.
-void add_damage(std::vector<std::string>& to, const std::string& subject, std::string_view what);
+inline void add_damage(std::vector<std::string>& to, const std::string& subject, std::string_view what) {
+  if (!what.empty() && to.size() < kMaxDamage) to.push_back(make_label_text(subject) + ": " + std::string(what));
+}
 
 /// The error for a struct that the kernel file lacks, or that lacks required members.
-Error missing_type(FreeBsdKernel& kernel, std::string_view name);
+inline Error missing_type(FreeBsdKernel& kernel, std::string_view name) {
+  return make_error(ErrorCode::kKvmNoSymbol, kernel.file().name(),
+                    "struct " + std::string(name) + ": its layout is not that of FreeBSD 13 to 15");
+}
 
 }  // namespace memstat::postmortem

@@ -25,10 +25,22 @@ class StreamBytes {
   static constexpr std::size_t kNameBytes = 32;
 
   /// `record_header`: B of a record before its blocks.
-  StreamBytes(std::uint32_t cpu_slots, std::size_t record_header);
+  StreamBytes(std::uint32_t cpu_slots, std::size_t record_header)
+      : cpu_slots_(cpu_slots), record_header_(record_header), bytes_(kHeaderBytes, '\0') {
+    put(0, kVersion);
+    put(4, cpu_slots);
+  }
 
   /// Begins a new record. Truncates the name to 31 bytes. Returns false if there is no more room.
-  bool add(std::string_view name);
+  bool add(std::string_view name) {
+    const std::size_t size = record_header_ + kBlockBytes * cpu_slots_;
+    if (count_ == kMaxRecords || size > kMaxBytes - bytes_.size()) return false;
+    record_ = bytes_.size();
+    bytes_.resize(record_ + size);
+    name.substr(0, kNameBytes - 1).copy(bytes_.data() + record_, kNameBytes - 1);
+    ++count_;
+    return true;
+  }
   /// Stores a number at `offset` in the current record.
   template <typename Number>
   void put(std::size_t offset, Number number) {
@@ -40,9 +52,15 @@ class StreamBytes {
   }
   [[nodiscard]] std::uint32_t count() const { return count_; }
   /// Returns the stream. Nothing can be added afterwards.
-  [[nodiscard]] std::string take();
+  [[nodiscard]] std::string take() {
+    std::memcpy(bytes_.data() + 8, &count_, sizeof count_);
+    return std::move(bytes_);
+  }
 
  private:
+  static constexpr std::size_t kHeaderBytes = 16;
+  static constexpr std::uint32_t kVersion = 1;
+
   std::uint32_t cpu_slots_;
   std::size_t record_header_;
   std::size_t record_ = 0;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/linux/objects.h"
+// The allocated objects of a slab cache in a crashed Linux kernel.
+//
+// Full slabs are on no list, so all pages are searched for those whose struct page names the cache. The free objects of a
+// slab are on its own list, on the list of the CPU that holds it, or in a sheaf.
+#include "core/postmortem/linux/slab.h"
 
 #include <algorithm>
 #include <utility>

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/postmortem/kernel/slab_objects.h"
 #include "core/postmortem/kernel/struct_reader.h"
 #include "core/postmortem/linux/cpus.h"
 #include "core/postmortem/linux/kernel_image.h"
@@ -93,5 +94,9 @@ class FreeListFields {
 /// the problem if the list leads to an invalid object.
 std::string walk_free_list(KernelImage& image, const FreeListFormat& format, std::uint64_t object, std::uint64_t most,
                            const std::function<bool(std::uint64_t)>& visit);
+
+/// Finds the allocated objects of a cache from walk_slab_caches(), and lists at most `most`. Errors: those of
+/// PageMap::find and KernelImage::read; kVersion. Problems with a single slab become notes.
+Result<SlabObjects> read_slab_objects(KernelImage& image, const SlabCache& cache, std::uint64_t most);
 
 }  // namespace memstat::postmortem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/container/elf_core.h"
+#include "core/postmortem/container/dump_file.h"
 
 #include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/support/fake_linux_dump.h"

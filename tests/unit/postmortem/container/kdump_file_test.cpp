@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/container/kdump_file.h"
+#include "core/postmortem/container/dump_file.h"
 
 #include "core/kernel/open_view.h"
 #include "tests/support/compressed_dump.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The objects of slab caches in dumps.
-#include "core/postmortem/linux/objects.h"
+#include "core/postmortem/linux/slab.h"
 
 #include "core/postmortem/dump_objects.h"
 #include "tests/support/fake_linux_dump.h"

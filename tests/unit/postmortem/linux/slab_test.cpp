@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/linux/slab.h"
 
-#include "core/postmortem/container/elf_core.h"
+#include "core/postmortem/container/dump_file.h"
 #include "core/postmortem/linux/files.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
