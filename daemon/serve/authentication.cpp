@@ -6,7 +6,6 @@
 #include <crypt.h>
 #endif
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <random>
@@ -14,7 +13,6 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
-#include "core/base/thread_name.h"
 #include "daemon/serve/keyed_hash.h"
 
 namespace memstat {
@@ -91,24 +89,12 @@ Authentication::Authentication(Users users, Verify verify) : verify_(std::move(v
   configure(std::move(users));
 }
 
-Authentication::~Authentication() {
-  stop();
-  if (thread_.joinable()) thread_.join();
-}
-
 void Authentication::stop() {
-  {
-    const MutexLock lock(mutex_);
-    must_stop_ = true;
-    for (PendingCheck* const check : waiting_) check->verdict = Verdict::kBusy;
-    waiting_.clear();
-  }
-  has_work_.notify_all();
-  answered_.notify_all();
+  const MutexLock lock(mutex_);
+  must_stop_ = true;
 }
 
 void Authentication::configure(Users users) {
-  if (!users.empty() && !thread_.joinable()) thread_ = std::thread([this] { run(); });
   std::string unknown_hash = users.empty() ? std::string() : unknown_hash_like(users.begin()->second);
   const MutexLock lock(mutex_);
   users_.swap(users);
@@ -117,9 +103,9 @@ void Authentication::configure(Users users) {
   ++generation_;
 }
 
-Authentication::Digest Authentication::digest_of(const Credentials& credentials) const {
-  const std::string text = credentials.name + ":" + credentials.password;
-  return {keyed_hash(keys_[0], text), keyed_hash(keys_[1], text)};
+bool Authentication::is_known_right(const std::string& name, const Digest& digest) const {
+  const auto known = right_.find(name);
+  return known != right_.end() && known->second == digest;
 }
 
 std::optional<HttpResponse> Authentication::refuse(const HttpRequest& request) {
@@ -129,73 +115,48 @@ std::optional<HttpResponse> Authentication::refuse(const HttpRequest& request) {
     if (users_.empty()) return {};
   }
   const auto header = request.header("Authorization");
-  auto credentials = header ? parse_basic_credentials(*header) : std::nullopt;
+  const auto credentials = header ? parse_basic_credentials(*header) : std::nullopt;
   if (!credentials) return unauthorized();
-  const Digest digest = digest_of(*credentials);
-  PendingCheck check{.credentials = *std::move(credentials), .digest = digest};
-  switch (await_verdict(check)) {
-    case Verdict::kRight: return {};
-    case Verdict::kBusy: return busy();
-    case Verdict::kWrong:
-    case Verdict::kWaiting: break;
+
+  const std::string text = credentials->name + ":" + credentials->password;
+  const Digest digest{keyed_hash(keys_[0], text), keyed_hash(keys_[1], text)};
+  {
+    const MutexLock lock(mutex_);
+    if (is_known_right(credentials->name, digest)) return {};
+    if (must_stop_ || waiting_ >= kMaxWaiting) return busy();
+    ++waiting_;
   }
-  return unauthorized();
+  const Verdict verdict = check(*credentials, digest);
+  {
+    const MutexLock lock(mutex_);
+    --waiting_;
+  }
+  if (verdict == Verdict::kRight) return {};
+  return verdict == Verdict::kBusy ? busy() : unauthorized();
 }
 
-Authentication::Verdict Authentication::await_verdict(PendingCheck& check) {
-  MutexLock lock(mutex_);
-  const auto known = right_.find(check.credentials.name);
-  if (known != right_.end() && known->second == check.digest) return Verdict::kRight;
-  if (must_stop_ || waiting_.size() >= kMaxWaiting) return Verdict::kBusy;
-  waiting_.push_back(&check);
-  has_work_.notify_one();
-  answered_.wait(mutex_, [&]() MEMSTAT_REQUIRES(mutex_) { return check.verdict != Verdict::kWaiting; });
-  return check.verdict;
-}
-
-std::optional<Authentication::Job> Authentication::job_of(const PendingCheck& check) try {
-  const auto user = users_.find(check.credentials.name);
-  const bool is_known = user != users_.end();
-  return Job{.credentials = check.credentials,
-             .digest = check.digest,
-             .hash = is_known ? user->second : unknown_hash_,
-             .is_known = is_known,
-             .generation = generation_};
-} catch (const std::exception&) {  // std::bad_alloc
-  return {};
-}
-
-Authentication::Verdict Authentication::verify(const std::optional<Job>& job) const try {
-  if (!job) return Verdict::kBusy;
+Authentication::Verdict Authentication::check(const Credentials& credentials, const Digest& digest) noexcept try {
+  const MutexLock turn(hashing_);
+  std::string hash;
+  bool is_known = false;
+  std::uint64_t generation = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (must_stop_) return Verdict::kBusy;
+    if (is_known_right(credentials.name, digest)) return Verdict::kRight;  // checked while this request waited
+    const auto user = users_.find(credentials.name);
+    is_known = user != users_.end();
+    hash = is_known ? user->second : unknown_hash_;
+    generation = generation_;
+  }
   // bcrypt would ignore a NUL in a password and everything after it. Do the same work, but reject it.
-  const bool is_text = job->credentials.password.find('\0') == std::string::npos;
-  const bool is_right = verify_(job->credentials.password, job->hash);
-  return is_right && is_text && job->is_known ? Verdict::kRight : Verdict::kWrong;
-} catch (const std::exception&) {
+  const bool is_text = credentials.password.find('\0') == std::string::npos;
+  if (!verify_(credentials.password, hash) || !is_text || !is_known) return Verdict::kWrong;
+  const MutexLock lock(mutex_);
+  if (generation == generation_) right_.insert_or_assign(credentials.name, digest);
+  return Verdict::kRight;
+} catch (const std::exception&) {  // std::bad_alloc
   return Verdict::kBusy;
-}
-
-void Authentication::remember(const Job& job) try {
-  if (job.generation == generation_) right_.insert_or_assign(job.credentials.name, job.digest);
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is verified again next time
-}
-
-void Authentication::run() {
-  name_thread("memstatd-auth");
-  MutexLock lock(mutex_);
-  while (true) {
-    has_work_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !waiting_.empty(); });
-    if (must_stop_) return;
-    const std::optional<Job> job = job_of(*waiting_.front());  // stays in the queue meanwhile
-    lock.unlock();
-    const Verdict verdict = verify(job);
-    lock.lock();
-    if (must_stop_) return;  // stop() has answered it
-    if (verdict == Verdict::kRight) remember(*job);
-    waiting_.front()->verdict = verdict;
-    waiting_.pop_front();
-    answered_.notify_all();
-  }
 }
 
 std::optional<Credentials> parse_basic_credentials(std::string_view value) {

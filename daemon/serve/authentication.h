@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Key `basic_auth`: admits requests with a name and password from the configuration. By design a bcrypt hash takes a tenth
-// of a second of CPU time. So hashes are computed on a separate thread, a few requests may wait for it, and correct
-// passwords are cached.
+// of a second of CPU time. So one hash is computed at a time, a few requests may wait for it, and correct passwords are
+// cached.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "core/base/mutex.h"
 #include "core/base/not_copyable.h"
@@ -33,7 +31,7 @@ std::optional<Credentials> parse_basic_credentials(std::string_view value);
 /// Whether `password` has this bcrypt hash. Takes the time of the hash's cost, whatever the result.
 bool has_bcrypt_hash(const std::string& password, const std::string& hash);
 
-/// Thread safety: refuse() is safe; the rest belongs to one thread.
+/// Thread safety: safe.
 class Authentication : NotCopyable {
  public:
   /// Names and password hashes, all of the same cost. Empty: everyone is admitted.
@@ -45,56 +43,32 @@ class Authentication : NotCopyable {
   static constexpr std::size_t kMaxWaiting = 8;
 
   explicit Authentication(Users users, Verify verify = has_bcrypt_hash);
-  /// Rejects waiting requests.
-  ~Authentication();
 
   /// Nothing if the request is admitted, otherwise its response: 401, or 503 if too many are waiting. An unknown name takes
   /// as long as a wrong password.
   std::optional<HttpResponse> refuse(const HttpRequest& request);
-  /// Replaces the users and clears the cache. Throws std::system_error if its thread cannot be created; the users are then
-  /// unchanged.
+  /// Replaces the users and clears the cache.
   void configure(Users users);
-  /// Rejects waiting and later requests, for a server that is about to stop.
+  /// Rejects waiting and later requests, for a server that is about to stop. The hash being computed is completed.
   void stop();
 
  private:
   using Digest = std::array<std::uint64_t, 2>;
-  enum class Verdict { kWaiting, kRight, kWrong, kBusy };
-  struct PendingCheck {
-    Credentials credentials;
-    Digest digest;
-    Verdict verdict = Verdict::kWaiting;
-  };
+  enum class Verdict { kRight, kWrong, kBusy };
 
-  /// The thread's copy of a check, which may disappear before it is answered.
-  struct Job {
-    Credentials credentials;
-    Digest digest;
-    std::string hash;
-    bool is_known = false;
-    std::uint64_t generation = 0;
-  };
-
-  Verdict await_verdict(PendingCheck& check);
-  void run();
-  /// Nothing if there is no memory.
-  std::optional<Job> job_of(const PendingCheck& check) MEMSTAT_REQUIRES(mutex_);
-  [[nodiscard]] Verdict verify(const std::optional<Job>& job) const;
-  void remember(const Job& job) MEMSTAT_REQUIRES(mutex_);
-  [[nodiscard]] Digest digest_of(const Credentials& credentials) const;
+  [[nodiscard]] bool is_known_right(const std::string& name, const Digest& digest) const MEMSTAT_REQUIRES(mutex_);
+  Verdict check(const Credentials& credentials, const Digest& digest) noexcept;
 
   const Verify verify_;
   std::array<std::array<std::uint64_t, 2>, 2> keys_;
+  Mutex hashing_;  // held while a hash is computed
   Mutex mutex_;
-  CondVar has_work_;
-  CondVar answered_;
   Users users_ MEMSTAT_GUARDED_BY(mutex_);
   std::string unknown_hash_ MEMSTAT_GUARDED_BY(mutex_);  // matches no password
   std::map<std::string, Digest, std::less<>> right_ MEMSTAT_GUARDED_BY(mutex_);
   std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 0;
-  std::deque<PendingCheck*> waiting_ MEMSTAT_GUARDED_BY(mutex_);
+  std::size_t waiting_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
 };
 
 }  // namespace memstat
