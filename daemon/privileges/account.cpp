@@ -5,6 +5,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace memstat {
 namespace {
 
@@ -28,17 +30,15 @@ AccountLookup::~AccountLookup() {
   ::sigaction(SIGSEGV, &crash_before_, nullptr);
 }
 
-bool is_account(const std::string& user) {
-  const AccountLookup guard;
-  return getpwnam(user.c_str()) != nullptr;  // NOLINT(concurrency-mt-unsafe)
-}
-
 AccountNumbers account_numbers(const std::string& user) {
   const AccountLookup guard;
+  errno = 0;
   const passwd* const account = getpwnam(user.c_str());  // NOLINT(concurrency-mt-unsafe)
   if (account == nullptr) return {};
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
 }
+
+bool is_account(const std::string& user) { return account_numbers(user).user >= 0; }
 
 std::string account_name(std::int64_t user) {
   const AccountLookup guard;
@@ -59,6 +59,46 @@ std::string account_text(const std::string& name) {
 
 std::string account_for(const std::string& user, std::string_view own) {
   return user == own && !is_account(user) ? "nobody" : user;
+}
+
+Error privilege_refused(const std::string& what, int system_errno, std::string_view advice) {
+  return make_error(ErrorCode::kPermission, "privileges", what + "; " + std::string(advice), system_errno);
+}
+
+Result<void> change_user(const std::string& user, PrivilegeReport& report) {
+  constexpr std::string_view kAdvice =
+      "start memstatd as root (CAP_SETUID and CAP_SETGID), or as the wanted user with the key user set to \"\"";
+#if defined(__FreeBSD__)
+  constexpr int kGroups = 1;  // the list begins with the effective group
+#else
+  constexpr int kGroups = 0;
+#endif
+  if (user.empty() || geteuid() != 0) {
+    report.notes.push_back((user.empty() ? "user: the key is empty, so uid " : "user: not started as root, so uid ") +
+                           std::to_string(geteuid()) + " stays");
+    return {};
+  }
+  const AccountNumbers account = account_numbers(user);
+  if (const int status = errno; account.user < 0) {
+    // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
+    const bool is_unknown = status != EIO && status != EMFILE && status != ENFILE && status != ENOMEM;
+    return make_error(
+        ErrorCode::kData, "privileges",
+        is_unknown ? "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"
+                   : "user: cannot look up the account \"" + user + "\"",
+        status);
+  }
+  const auto uid = static_cast<uid_t>(account.user);
+  const auto gid = static_cast<gid_t>(account.group);
+  if (setgroups(kGroups, &gid) != 0) return privilege_refused("setgroups failed", errno, kAdvice);
+  if (setresgid(gid, gid, gid) != 0) return privilege_refused("setresgid failed", errno, kAdvice);
+  if (setresuid(uid, uid, uid) != 0) return privilege_refused("setresuid failed", errno, kAdvice);
+  if (uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != uid || geteuid() != uid)) {
+    return privilege_refused("root was dropped, but the process could become root again", 0,
+                             "report this with the version of the kernel");
+  }
+  report.user_changed = true;
+  return {};
 }
 
 }  // namespace memstat

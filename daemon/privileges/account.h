@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Looks up the account of the key `user` on this machine.
+// Looks up the account of the key `user` on this machine, and becomes it.
 #pragma once
 
 #include <signal.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "core/base/not_copyable.h"
+#include "daemon/privileges/privileges.h"
 
 namespace memstat {
 
@@ -50,5 +50,12 @@ std::int64_t group_number(const std::string& group);
 /// `user`; but "nobody" if `user` is `own` and this machine has no such account: packages create memstatd's own
 /// account, a build from source does not. Thread safety: none, as is_account().
 std::string account_for(const std::string& user, std::string_view own);
+
+/// A kPermission error for a step without which privileges would remain.
+Error privilege_refused(const std::string& what, int system_errno, std::string_view advice);
+
+/// Becomes this account, with its primary group and no others, permanently. Adds a note if `user` is "" or the process is
+/// not root. Errors: kData if the account is unknown; kPermission. Thread safety: none, as is_account().
+Result<void> change_user(const std::string& user, PrivilegeReport& report);
 
 }  // namespace memstat

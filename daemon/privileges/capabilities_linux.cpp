@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "daemon/privileges/account.h"
 
 namespace memstat {
 namespace {
@@ -30,7 +31,6 @@ struct Capability {
 constexpr std::array kNamed{Capability{"CAP_DAC_OVERRIDE", 1}, Capability{"CAP_DAC_READ_SEARCH", 2},
                             Capability{"CAP_SYS_ADMIN", 21},   Capability{"CAP_SYSLOG", 34},
                             Capability{"CAP_PERFMON", 38},     Capability{"CAP_BPF", 39}};
-constexpr std::array kKnown{Capability{"CAP_PERFMON", 38}, Capability{"CAP_BPF", 39}};
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -47,8 +47,8 @@ std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names)
   std::uint64_t set = 0;
   for (const std::string& name : names) {
     const auto* const known =
-        std::find_if(kKnown.begin(), kKnown.end(), [&name](const Capability& each) { return each.name == name; });
-    if (known == kKnown.end()) return std::nullopt;
+        std::find_if(kNamed.begin(), kNamed.end(), [&name](const Capability& each) { return each.name == name; });
+    if (known == kNamed.end()) return std::nullopt;
     set |= std::uint64_t{1} << known->number;
   }
   return set;
@@ -99,10 +99,6 @@ Result<void> keep_capabilities(std::uint64_t kept) {
                         whole(sets[0].inheritable, sets[1].inheritable) == 0;
   if (is_exact) return {};
   return privilege_refused("capabilities remain after capset", 0, "report this with the version of the kernel");
-}
-
-Error privilege_refused(const std::string& what, int system_errno, std::string_view advice) {
-  return make_error(ErrorCode::kPermission, "privileges", what + "; " + std::string(advice), system_errno);
 }
 
 void name_process(const char* name) { (void)::prctl(PR_SET_NAME, name, 0, 0, 0); }

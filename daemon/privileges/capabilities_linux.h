@@ -6,14 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
-#include "core/base/result.h"
 #include "daemon/privileges/privileges.h"
 
 namespace memstat {
 
-/// The set of these capabilities. Empty if a name is unknown; only those that a helper process may need are known.
+/// The set of these capabilities. Empty if a name is unknown; only those that memstatd uses are known.
 std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names);
 
 /// "with CAP_BPF and CAP_PERFMON", "without capabilities", "with all capabilities that memstatd uses".
@@ -29,9 +27,6 @@ void empty_bounding_set(PrivilegeReport& report);
 /// Permanently drops all capabilities but `kept`, which must be permitted, and verifies it. Errors: kPermission.
 Result<void> keep_capabilities(std::uint64_t kept);
 
-/// A kPermission error for a step without which privileges would remain.
-Error privilege_refused(const std::string& what, int system_errno, std::string_view advice);
-
 // ---- other attributes of a process ----
 
 /// Sets the name of this process in ps(1), up to 15 bytes.
@@ -40,5 +35,11 @@ void name_process(const char* name);
 void end_with_parent();
 /// Closes this descriptor and all higher ones. Returns false on kernels before 5.9.
 bool close_from(int first);
+
+// ---- the system call filter ----
+
+/// Activates the filter for `calls` in this thread and those that it starts. If that fails: a note; or kNoMemory
+/// without any filter. The process must have one thread, with no_new_privs.
+Result<void> enter_seccomp(SystemCalls calls, PrivilegeReport& report);
 
 }  // namespace memstat

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "core/base/packet_socket.h"
-#include "daemon/privileges/privileges.h"
+#include "daemon/privileges/account.h"
 
 #if defined(__linux__)
 #include "daemon/privileges/capabilities_linux.h"

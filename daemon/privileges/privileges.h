@@ -49,7 +49,6 @@ struct PrivilegeReport {
   bool no_new_privileges = false;  ///< Linux: exec can no longer gain privileges.
   bool seccomp = false;            ///< Linux: the system call filter is active.
   bool landlock = false;           ///< Linux: the Landlock rules are active.
-  bool capability_mode = false;    ///< FreeBSD: this process can use only its descriptors.
   bool memory_locked = false;      ///< At least current mappings stay in memory once touched; a note says if not more.
   std::vector<std::string> notes;  ///< One line for each step not done and why; for the log, at level info.
 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Privileges on FreeBSD. Reading statistics needs none there (kern.malloc_stats and vm.zone_stats are world-readable),
 // so this is about not staying root, and about capability mode. The sysctls are not readable in that mode, so another
-// process, forked before, reads them (daemon/process/kernel_reader.h); without it, the daemon does not enter the mode.
+// process, forked before, reads them (daemon/process/helpers.h); without it, the daemon does not enter the mode.
 // Compiled for FreeBSD 13 to 15, and run in capability mode on 15.0 (amd64, November 2026).
 #if defined(__FreeBSD__)
 
-#include <grp.h>
 #include <link.h>
-#include <pwd.h>
 #include <sys/capsicum.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,14 +19,9 @@
 
 #include "core/base/sanitizer.h"
 #include "daemon/privileges/account.h"
-#include "daemon/privileges/privileges.h"
 
 namespace memstat {
 namespace {
-
-Error refused(const char* call, int system_errno, const char* advice) {
-  return system_error("privileges", system_errno, std::string(call) + " failed; " + advice);
-}
 
 #if !defined(MEMSTAT_SANITIZED)
 // Libraries that are used only at the start or in a replay, if at all: civetweb links OpenSSL's, which nothing here
@@ -80,34 +73,6 @@ void lock_memory(PrivilegeReport& report) {
 #endif
 }
 
-Result<void> change_user(const std::string& user, PrivilegeReport& report) {
-  if (user.empty()) {
-    report.notes.push_back("user: the key is empty; the current user stays");
-    return {};
-  }
-  if (geteuid() != 0) {
-    report.notes.push_back("user: not started as root, so uid " + std::to_string(getuid()) + " stays");
-    return {};
-  }
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> text(16384);
-  const int status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
-  if (found == nullptr) {
-    return make_error(ErrorCode::kData, "privileges",
-                      "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user",
-                      status);
-  }
-  const char* const advice = "start memstatd as root, or set the key user to \"\"";
-  // On FreeBSD the group list begins with the effective group.
-  if (setgroups(1, &entry.pw_gid) != 0) return refused("setgroups", errno, advice);
-  if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) != 0) return refused("setresgid", errno, advice);
-  if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) != 0) return refused("setresuid", errno, advice);
-  if (entry.pw_uid != 0 && seteuid(0) == 0) return refused("giving up root", EPERM, "the kernel gave it back");
-  report.user_changed = true;
-  return {};
-}
-
 Result<void> enter_capability_mode(const PrivilegeOptions& options, PrivilegeReport& report) {
   if (!options.sandbox) {
     report.notes.push_back("sandbox: off by configuration");
@@ -123,11 +88,10 @@ Result<void> enter_capability_mode(const PrivilegeOptions& options, PrivilegeRep
   }
   tzset();  // the log's local time needs /etc/localtime, which will be inaccessible; it is read once
   if (cap_enter() != 0) {
-    if (errno != ENOSYS) return refused("cap_enter", errno, "set the key sandbox to false to go without");
+    if (errno != ENOSYS) return privilege_refused("cap_enter failed", errno, "set the key sandbox to false to go without");
     report.notes.push_back("sandbox: none; this kernel has no capability mode (options CAPABILITY_MODE)");
     return {};
   }
-  report.capability_mode = true;
   report.notes.push_back("sandbox: capability mode" +
                          (options.reader != 0 ? "; process " + std::to_string(options.reader) + " reads for it" : ""));
   return {};

@@ -4,8 +4,6 @@
 #if defined(__linux__)
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,8 +23,6 @@
 #include "core/kernel/open_directory.h"
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/capabilities_linux.h"
-#include "daemon/privileges/privileges.h"
-#include "daemon/privileges/seccomp_linux.h"
 
 namespace memstat {
 namespace {
@@ -114,45 +110,6 @@ void lock_memory(PrivilegeReport& report) {
   }
 }
 
-// ---- user and capabilities -----------------------------------------------------------------------------------------------
-
-struct Account {
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
-
-Result<Account> find_account(const std::string& user) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> text(16384);
-  int status = 0;
-  const AccountLookup guard;
-  while ((status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found)) == ERANGE &&
-         text.size() < (1U << 20)) {
-    text.resize(text.size() * 2);
-  }
-  // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
-  if (found == nullptr && (status == 0 || status == ENOENT || status == ESRCH)) {
-    return wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user",
-                 status);
-  }
-  if (found == nullptr) return wrong("user: cannot look up the account \"" + user + "\"", status);
-  return Account{.uid = entry.pw_uid, .gid = entry.pw_gid};
-}
-
-Result<void> become(const Account& account) {
-  constexpr std::string_view kAdvice =
-      "start memstatd with CAP_SETUID and CAP_SETGID, or as the wanted user with the key user set to \"\"";
-  if (setgroups(0, nullptr) != 0) return privilege_refused("setgroups failed", errno, kAdvice);
-  if (setresgid(account.gid, account.gid, account.gid) != 0) return privilege_refused("setresgid failed", errno, kAdvice);
-  if (setresuid(account.uid, account.uid, account.uid) != 0) return privilege_refused("setresuid failed", errno, kAdvice);
-  if (account.uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != account.uid || geteuid() != account.uid)) {
-    return privilege_refused("root was dropped, but the process could become root again", 0,
-                             "report this with the version of the kernel");
-  }
-  return {};
-}
-
 // ---- Landlock ----------------------------------------------------------------------------------------------------------
 
 constexpr long kSysLandlockCreateRuleset = 444;
@@ -232,21 +189,6 @@ std::optional<UniqueFd> prepare_landlock(const PrivilegeOptions& options, Privil
   return ruleset;
 }
 
-/// The account to become; empty if the user stays, with a note in the report.
-Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options, PrivilegeReport& report) {
-  if (options.user.empty()) {
-    report.notes.push_back("user: the key is empty, uid " + std::to_string(geteuid()) + " stays");
-    return std::optional<Account>();
-  }
-  if (geteuid() != 0) {
-    report.notes.push_back("user: not started as root, so uid " + std::to_string(geteuid()) + " stays");
-    return std::optional<Account>();
-  }
-  Result<Account> found = find_account(options.user);
-  if (!found) return found.error();
-  return std::optional<Account>(*found);
-}
-
 /// Enables no_new_privs, the Landlock `ruleset` and the system call filter.
 Result<void> enter_sandbox(const std::optional<UniqueFd>& ruleset, SystemCalls calls, PrivilegeReport& report) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
@@ -285,8 +227,6 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
 
   const auto kept = capabilities_of(options.kept_capabilities);
   if (!kept) return wrong("one of the capabilities to keep is unknown");
-  const Result<std::optional<Account>> account = account_to_become(options, report);
-  if (!account) return account.error();
   if (options.lock_memory) {
     lock_memory(report);
   } else {
@@ -296,11 +236,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   const std::optional<UniqueFd> ruleset = options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
 
   empty_bounding_set(report);
-  if (*account) {
-    if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // across the change of the user
-    if (const Result<void> changed = become(**account); !changed) return changed.error();
-    report.user_changed = true;
-  }
+  if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // across the change of the user
+  if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
   if (const Result<void> cleared = keep_capabilities(*kept); !cleared) return cleared.error();
   if (geteuid() == 0) {
     report.notes.emplace_back(

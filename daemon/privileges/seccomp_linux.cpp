@@ -2,7 +2,7 @@
 // The system call filter. A child process builds it with libseccomp, which crashes or loops if an allocation fails, and
 // leaves some hundred kilobytes of heap behind.
 #if defined(__linux__)
-#include "daemon/privileges/seccomp_linux.h"
+#include "daemon/privileges/capabilities_linux.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -25,9 +24,6 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "core/base/not_copyable.h"
@@ -92,12 +88,6 @@ constexpr std::string_view kKilled =
     "open_by_handle_at settimeofday clock_settime clock_adjtime adjtimex stime sethostname setdomainname syslog "
     "vhangup quotactl personality uselib lookup_dcookie nfsservctl fanotify_init ";
 
-// Same, for calls whose arguments matter: the filter must permit these for the daemon to work.
-struct NeededCall {
-  const char* name;
-  unsigned argument;
-  std::uint64_t value;
-};
 constexpr std::uint64_t kCloneThread = 0x10000;
 #if defined(__s390__) || defined(__s390x__)
 constexpr unsigned kCloneFlagsArgument = 1;
@@ -107,23 +97,10 @@ constexpr unsigned kCloneFlagsArgument = 0;
 // BPF_ITER_CREATE; a number, because older headers lack it. It takes the descriptor of a program loaded with
 // privileges, and returns one that runs it when read. linux_slab_bpf does this at every poll.
 constexpr std::uint64_t kCreateIterator = 33;
-constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
-                                  {"mmap", 2, PROT_READ | PROT_WRITE},
-                                  {"mprotect", 2, PROT_READ},
-                                  {"sendto", 3, MSG_NOSIGNAL},
-                                  {"sendmsg", 2, MSG_NOSIGNAL},
-                                  {"ioctl", 1, FIONREAD},
-                                  {"ioctl", 1, TIOCOUTQ},
-                                  {"prctl", 0, PR_SET_NAME},
-                                  {"bpf", 0, kCreateIterator}};
+
 // The bpf(2) commands that attach a loaded program.
 constexpr std::uint64_t kOpenRawTracepoint = 17;
 constexpr std::uint64_t kCreateLink = 28;
-constexpr NeededCall kNeededToAttach[] = {{"mmap", 2, PROT_READ | PROT_WRITE},
-                                          {"sendmsg", 2, MSG_NOSIGNAL},
-                                          {"prctl", 0, PR_SET_PDEATHSIG},
-                                          {"bpf", 0, kOpenRawTracepoint},
-                                          {"bpf", 0, kCreateLink}};
 
 class Filter : NotCopyable {
  public:
@@ -200,10 +177,8 @@ void allow_attaching(Filter& filter) {
   filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, PR_SET_PDEATHSIG)});
 }
 
-/// Writes the filter's BPF program to a file. Returns 0 or an errno.
-int export_filter(SystemCalls calls, pid_t self_process, int file) {
+void add_rules(Filter& filter, SystemCalls calls, pid_t self_process) {
   constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it
-  Filter filter;
   const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
   filter.rules(kill, kKilled);
   if (calls == SystemCalls::kServing) {
@@ -220,7 +195,18 @@ int export_filter(SystemCalls calls, pid_t self_process, int file) {
   // abort() and raise() must work, but not affect other processes.
   const auto self = static_cast<std::uint32_t>(self_process);
   for (const char* const name : {"tgkill", "kill"}) filter.rule(SCMP_ACT_ALLOW, name, {equal32(0, self)});
-  return filter.export_to(file);
+}
+
+/// Writes the filter's BPF program to a file, twice. If an allocation fails in libseccomp, it may report success and omit
+/// rules (seen with 2.5.4: 59 instructions of 305), and the first refused call would end the daemon. Of two filters in
+/// memory at once, the same allocation cannot fail in both. Returns 0 or an errno.
+int export_filters(SystemCalls calls, pid_t self_process, int file) {
+  std::array<Filter, 2> filters;
+  for (Filter& filter : filters) add_rules(filter, calls, self_process);
+  for (Filter& filter : filters) {
+    if (const int status = filter.export_to(file); status != 0) return status;
+  }
+  return 0;
 }
 
 /// Exits like a child that made no filter: the parent reports the crash.
@@ -235,73 +221,24 @@ void end_quietly(int /*signal*/) { _exit(ENOMEM); }
   for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
   int status = ENOMEM;
   try {
-    status = export_filter(calls, self_process, file);
+    status = export_filters(calls, self_process, file);
   } catch (...) {  // std::bad_alloc
   }
   _exit(status & 0xFF);
 }
 
-/// Reads the filter that the child writes. Returns its number of instructions; 0 if there is none.
-std::size_t read_program(int file, std::array<sock_filter, BPF_MAXINSNS>& program) {
+/// Reads the two filters that the child writes. Returns the number of instructions of one; 0 if they differ.
+std::size_t read_program(int file, std::array<sock_filter, 2 * BPF_MAXINSNS>& programs) {
   std::size_t bytes = 0;
-  auto* const room = reinterpret_cast<char*>(program.data());
-  while (bytes < sizeof program) {
-    const ssize_t got = read(file, room + bytes, sizeof program - bytes);
+  auto* const room = reinterpret_cast<char*>(programs.data());
+  while (bytes < sizeof programs) {
+    const ssize_t got = read(file, room + bytes, sizeof programs - bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     bytes += static_cast<std::size_t>(got);
   }
-  return bytes % sizeof(sock_filter) == 0 ? bytes / sizeof(sock_filter) : 0;
-}
-
-/// The filter's verdict on a call, computed as in the kernel; "kill" for a malformed program.
-std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& call) {
-  std::uint32_t accumulator = 0;
-  for (std::size_t at = 0; at < program.size(); ++at) {
-    const sock_filter& step = program[at];
-    bool is_true = false;
-    switch (step.code) {
-      case BPF_LD | BPF_W | BPF_ABS:
-        if (step.k > sizeof call - sizeof accumulator) return SECCOMP_RET_KILL_PROCESS;
-        std::memcpy(&accumulator, reinterpret_cast<const char*>(&call) + step.k, sizeof accumulator);
-        continue;
-      case BPF_ALU | BPF_AND | BPF_K: accumulator &= step.k; continue;
-      case BPF_JMP | BPF_JA: at += step.k; continue;
-      case BPF_RET | BPF_K: return step.k;
-      case BPF_JMP | BPF_JEQ | BPF_K: is_true = accumulator == step.k; break;
-      case BPF_JMP | BPF_JGT | BPF_K: is_true = accumulator > step.k; break;
-      case BPF_JMP | BPF_JGE | BPF_K: is_true = accumulator >= step.k; break;
-      case BPF_JMP | BPF_JSET | BPF_K: is_true = (accumulator & step.k) != 0; break;
-      default: return SECCOMP_RET_KILL_PROCESS;
-    }
-    at += is_true ? step.jt : step.jf;
-  }
-  return SECCOMP_RET_KILL_PROCESS;
-}
-
-/// Whether the filter permits what the daemon needs. If an allocation fails in libseccomp, it may report success and
-/// omit rules (seen with 2.5.4: 59 instructions of 305). Then the first refused call would end the process.
-bool allows_what_is_needed(SystemCalls calls, std::span<const sock_filter> program) {
-  const bool serves = calls == SystemCalls::kServing;
-  seccomp_data call{};
-  call.arch = seccomp_arch_native();
-  const auto is_allowed = [&](const char* name) {
-    call.nr = seccomp_syscall_resolve_name(name);
-    return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // negative: not on this architecture
-  };
-  std::string_view names = serves ? kAllowed : kAllowedToAttach;
-  std::array<char, 64> text;
-  for (std::string_view name; next_word(names, name);) {
-    if (name.size() >= text.size()) return false;
-    *std::copy(name.begin(), name.end(), text.begin()) = '\0';
-    if (!is_allowed(text.data())) return false;
-  }
-  const auto others = serves ? std::span<const NeededCall>(kNeeded) : std::span<const NeededCall>(kNeededToAttach);
-  return std::all_of(others.begin(), others.end(), [&](const NeededCall& needed) {
-    std::fill(std::begin(call.args), std::end(call.args), 0);
-    call.args[needed.argument] = needed.value;
-    return is_allowed(needed.name);
-  });
+  const bool is_same = bytes % (2 * sizeof(sock_filter)) == 0 && std::memcmp(room, room + bytes / 2, bytes / 2) == 0;
+  return is_same ? bytes / 2 / sizeof(sock_filter) : 0;
 }
 
 /// Returns 0 if the filter is active, otherwise an errno.
@@ -313,8 +250,8 @@ int load_filter(SystemCalls calls) {
   if (child == 0) make_filter(calls, self_process, ends[1]);
   const int failure = errno;
   close(ends[1]);
-  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, few pages in use; not on the stack
-  const std::size_t count = child > 0 ? read_program(ends[0], program) : 0;
+  static std::array<sock_filter, 2 * BPF_MAXINSNS> programs;  // 64 KiB, few pages in use; not on the stack
+  const std::size_t count = child > 0 ? read_program(ends[0], programs) : 0;
   close(ends[0]);
   if (child < 0) return failure;
   int status = 0;
@@ -322,8 +259,8 @@ int load_filter(SystemCalls calls) {
   }
   if (!WIFEXITED(status)) return ENOMEM;
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
-  if (!allows_what_is_needed(calls, std::span(program).first(count))) return ENOMEM;
-  return load_program(program.data(), count) == 0 ? 0 : errno;
+  if (count == 0) return ENOMEM;
+  return load_program(programs.data(), count) == 0 ? 0 : errno;
 }
 #endif
 

@@ -27,7 +27,7 @@ RULES = [
      "opens a file without the KernelView, so recordings, replays and failing reads of tests miss it"),
     # EventBudget, HelperOfProcess and PublishedCounters lock; the filter is filled once, before there are threads; unique_number() is atomic.
     ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;|PublishedCounters counters;"
-                           r"|std::array<sock_filter, BPF_MAXINSNS> program;|std::atomic<std::uint64_t> last_unique_number\{)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
+                           r"|std::array<sock_filter, 2 \* BPF_MAXINSNS> programs;|std::atomic<std::uint64_t> last_unique_number\{)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
     ("literals", re.compile(r'[\w)]"? "[^"]*" "[^"]*"'), ("core", "config", "daemon"), set(), "is two literals; write one"),
 ]
