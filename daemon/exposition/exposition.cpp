@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/exposition.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
 
-#include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "daemon/exposition/page_renderer.h"
 #include "daemon/snapshot/selection.h"
@@ -18,51 +15,13 @@ namespace {
 constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{MEMSTAT_FORMATS(MEMSTAT_ADDRESS)};
 #undef MEMSTAT_ADDRESS
 
-/// Estimates a page's size, rather too high: memory that is never written costs nothing, but growing step by step fragments
-/// the heap.
-std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) {
-  constexpr std::size_t kHeads = 16 * 1024;
-  constexpr std::size_t kNameAndValue = 56;
-  std::uint64_t shown = 0;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope == MetricScope::kType && metric.tier <= options.tier) shown |= std::uint64_t{1} << metric.figure;
-  }
-  std::size_t size = kHeads;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kSystem || metric.tier > options.tier) continue;
-    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.figure)) {
-      size += series_per_sample(metric) * (sample.labels.size + kNameAndValue);
-    }
-  }
-  for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
-    size += block.count * block.figures.size() * (snapshot.rows()[block.row].label_size + kNameAndValue);
-  }
-  for (const Snapshot::Detail& detail : snapshot.details()) size += detail.labels.size + kNameAndValue;
-  for (const Snapshot::Row& row : snapshot.rows()) {
-    size += static_cast<std::size_t>(std::popcount(row.figures & shown)) * (row.label_size + kNameAndValue);
-  }
-  return size;
-}
-
 /// Of the pages with these options; as many as render() returns.
 std::size_t series_on_page(const RenderOptions& options, const Snapshot& snapshot) {
-  RenderOptions but_cpus = options;
-  but_cpus.per_cpu = false;
   std::size_t series = machine_series_of(options, snapshot);
-  for (std::size_t row = 0; row < snapshot.row_count(); ++row) series += series_of(but_cpus, snapshot, row);
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) series += series_of(options, snapshot, row);
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope == MetricScope::kAllocator && options.types && metric.tier <= options.tier) {
-      for (std::size_t i = 0; i < kAllocatorCount; ++i) {
-        series += snapshot.has(static_cast<AllocatorFigure>(metric.figure), static_cast<Allocator>(i)) ? 1 : 0;
-      }
-    }
-    if (metric.scope != MetricScope::kCpu || !options.per_cpu) continue;
-    const auto figure = static_cast<CpuField>(metric.figure);
-    for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-      if (!block.figures.has(figure)) continue;
-      const std::uint64_t* const values = snapshot.values(block, figure);
-      series += block.count - static_cast<std::size_t>(std::count(values, values + block.count, kNoFigure));
-    }
+    if (metric.scope != MetricScope::kAllocator || !options.types || metric.tier > options.tier) continue;
+    for (const Snapshot::Unlisted& unlisted : snapshot.unlisted) series += unlisted.bytes ? 1 : 0;
   }
   return series;
 }
@@ -86,12 +45,9 @@ std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view content_type(ExpositionFormat format) { return descriptor_of(format).content_type; }
-
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const Snapshot& snapshot, Buffer& out,
                    std::span<const MetricDescriptor> catalogue) {
   out.clear();
-  if (out.capacity() == 0) out.reserve(likely_size(options, snapshot));
   return descriptor_of(format).write_types(catalogue, options, nullptr, snapshot, out);
 }
 
@@ -108,7 +64,13 @@ void prepare_pages(const RenderOptions& options, RenderedSnapshot& snapshot) {
 }
 
 std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat format) {
-  return snapshot.lazy_page(format).of([&](Buffer& out) { render(format, snapshot.options, snapshot, out); });
+  // Rather too high: memory that is never written costs nothing, but growing step by step fragments the heap.
+  constexpr std::size_t kHeads = 16 * 1024;
+  constexpr std::size_t kBytesOfSeries = 144;
+  return snapshot.lazy_page(format).of([&](Buffer& out) {
+    if (out.capacity() == 0) out.reserve(kHeads + snapshot.series * kBytesOfSeries);
+    render(format, snapshot.options, snapshot, out);
+  });
 }
 
 HistogramData histogram_data(const HistogramBuckets& buckets, const HistogramCounts& histogram, std::int64_t created_ns) {

@@ -39,7 +39,7 @@ std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat form
 
 /// The daemon's own metrics at one moment.
 struct OwnMetrics {
-  std::vector<prometheus::MetricFamily> families;  ///< Gauges, counters and histograms; other kinds are not rendered.
+  std::vector<prometheus::MetricFamily> families;  ///< Gauges and counters.
   std::vector<HistogramFamily::Data> histograms;
   std::int64_t created_ns = 0;  ///< Start of the counters in `families`, ns since 1970; 0: unknown.
 };

@@ -12,7 +12,6 @@
 
 #include "core/base/buffer.h"
 #include "daemon/exposition/all_formats.h"
-#include "daemon/snapshot/render_options.h"
 
 namespace memstat {
 
@@ -20,6 +19,7 @@ class PageFilter;
 class Snapshot;
 struct MetricDescriptor;
 struct OwnMetrics;
+struct RenderOptions;
 
 /// A format; the number indexes tables. kText is Prometheus text 0.0.4, kOpenMetrics is OpenMetrics text 1.0.0, kProtobuf is
 /// length-delimited io.prometheus.client.MetricFamily messages.
@@ -44,7 +44,6 @@ struct MediaParameter {
   bool ignores_case = false;    ///< The value is case-insensitive, and ours is lower case.
   bool is_required = false;     ///< Only a client that names it gets the format, because its bytes are useless to others.
   int weight = 0;               ///< Added to the specificity of an Accept entry that names it; all together below 16.
-  int older_weight = 0;         ///< The same for `older`.
 };
 
 /// The media type of a format. Static.
@@ -53,7 +52,6 @@ struct MediaType {
   std::string_view subtype;  ///< "plain"
   std::span<const MediaParameter> parameters = {};
 };
-inline constexpr std::size_t kMaxMediaParameters = 3;
 
 /// A page of one gauge without labels: the bytes around its value.
 struct GaugeFrame {
@@ -83,6 +81,5 @@ std::string_view to_string(ExpositionFormat format);
 std::optional<ExpositionFormat> parse_exposition_format(std::string_view name);
 /// "text, openmetrics or protobuf"
 std::string format_names();
-std::string_view content_type(ExpositionFormat format);
 
 }  // namespace memstat

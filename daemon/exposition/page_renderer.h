@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -143,7 +142,7 @@ struct Beginning {
   [[nodiscard]] std::int64_t of(const Snapshot::Row& row) const { return is_of_row ? row.first_seen_ns : common_ns; }
 };
 
-/// All rows, at no cost; the alternative is the rows of a filter.
+/// All rows, at no cost; the alternative is a PageFilter.
 struct AllRows {
   const Snapshot& snapshot;
 
@@ -154,17 +153,6 @@ struct AllRows {
   [[nodiscard]] std::size_t count() const { return snapshot.row_count(); }
   [[nodiscard]] std::size_t label_bytes() const { return snapshot.label_bytes().size(); }
 };
-struct FilteredRows {
-  const PageFilter& filter;
-
-  [[nodiscard]] bool shows(std::size_t row) const { return filter.shows_row(row); }
-  [[nodiscard]] bool shows_metric(std::size_t metric) const { return filter.shows_metric(metric); }
-  [[nodiscard]] bool shows_allocator(Allocator allocator) const { return filter.shows_allocator(allocator); }
-  [[nodiscard]] bool shows_machine() const { return filter.shows_machine(); }
-  [[nodiscard]] std::size_t count() const { return filter.row_count(); }
-  [[nodiscard]] std::size_t label_bytes() const { return filter.label_bytes(); }
-};
-
 template <ValueFormat kFormat, typename Rows, typename Writer>
 std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const std::uint64_t bit = std::uint64_t{1} << metric.figure;
@@ -192,14 +180,15 @@ std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const S
   return series;
 }
 
-template <typename Rows, typename Writer>
-std::size_t write_types(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  switch (metric.format) {
-    case ValueFormat::kUnsigned: return write_rows<ValueFormat::kUnsigned>(metric, rows, snapshot, writer);
-    case ValueFormat::kSigned: return write_rows<ValueFormat::kSigned>(metric, rows, snapshot, writer);
-    case ValueFormat::kDouble: return write_rows<ValueFormat::kDouble>(metric, rows, snapshot, writer);
+/// Calls `write` with the format as its template argument.
+template <typename Write>
+std::size_t with_format(ValueFormat format, Write write) {
+  switch (format) {
+    case ValueFormat::kUnsigned: return write.template operator()<ValueFormat::kUnsigned>();
+    case ValueFormat::kSigned: return write.template operator()<ValueFormat::kSigned>();
+    case ValueFormat::kDouble: break;
   }
-  return 0;
+  return write.template operator()<ValueFormat::kDouble>();
 }
 
 template <typename Rows, typename Writer>
@@ -311,29 +300,17 @@ std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& sna
   return series;
 }
 
-template <typename Writer>
-std::size_t write_machine(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
-  if (metric.kind == MetricKind::kHistogram) return write_histograms(metric, snapshot, writer);
-  switch (metric.format) {
-    case ValueFormat::kUnsigned: return write_samples<ValueFormat::kUnsigned>(metric, snapshot, writer);
-    case ValueFormat::kSigned: return write_samples<ValueFormat::kSigned>(metric, snapshot, writer);
-    case ValueFormat::kDouble: return write_samples<ValueFormat::kDouble>(metric, snapshot, writer);
-  }
-  return 0;
-}
-
 template <typename Rows, typename Writer>
 std::size_t write_allocators(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  const auto figure = static_cast<AllocatorFigure>(metric.figure);
   std::size_t series = 0;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
     const auto allocator = static_cast<Allocator>(i);
-    if (!snapshot.has(figure, allocator) || !rows.shows_allocator(allocator)) continue;
+    const std::optional<std::uint64_t> bytes = snapshot.unlisted[i].bytes;
+    if (!bytes || !rows.shows_allocator(allocator)) continue;
     const RowLabels labels = allocator_labels(allocator);
     if (series++ == 0) writer.begin_family(header_of(metric), kAllocatorCount, kAllocatorCount * labels.text.size());
     char* at = writer.need(writer.most_bytes(1, labels.text.size()));
-    writer.written(
-        writer.template row_sample<ValueFormat::kUnsigned>(at, labels, ExtraLabel{}, snapshot.value(figure, allocator), 0));
+    writer.written(writer.template row_sample<ValueFormat::kUnsigned>(at, labels, ExtraLabel{}, *bytes, 0));
   }
   if (series != 0) writer.end_family();
   return series;
@@ -350,7 +327,9 @@ std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const Rende
     const bool is_of_tier = options.types && metric.tier <= options.tier;
     switch (metric.scope) {
       case MetricScope::kType:
-        if (is_of_tier) series += write_types(metric, rows, snapshot, writer);
+        if (!is_of_tier) break;
+        series += with_format(metric.format,
+                              [&]<ValueFormat kFormat>() { return write_rows<kFormat>(metric, rows, snapshot, writer); });
         break;
       case MetricScope::kAllocator:
         if (is_of_tier) series += write_allocators(metric, rows, snapshot, writer);
@@ -362,7 +341,11 @@ std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const Rende
         if (is_of_tier) series += write_places(metric, snapshot.node_blocks(), "node", rows, snapshot, writer);
         break;
       case MetricScope::kSystem:
-        if (is_of_tier && rows.shows_machine()) series += write_machine(metric, snapshot, writer);
+        if (!is_of_tier || !rows.shows_machine()) break;
+        series += metric.kind == MetricKind::kHistogram ? write_histograms(metric, snapshot, writer)
+                                                        : with_format(metric.format, [&]<ValueFormat kFormat>() {
+                                                            return write_samples<kFormat>(metric, snapshot, writer);
+                                                          });
         break;
       case MetricScope::kDetail:
         if (is_of_tier) series += write_details(metric, rows, snapshot, writer);
@@ -379,43 +362,22 @@ template <typename Writer>
 std::size_t write_snapshot(std::span<const MetricDescriptor> catalogue, const RenderOptions& options,
                            const PageFilter* filter, const Snapshot& snapshot, Buffer& out) {
   if (filter == nullptr) return write_shown<Writer>(catalogue, options, AllRows{snapshot}, snapshot, out);
-  return write_shown<Writer>(catalogue, options, FilteredRows{*filter}, snapshot, out);
-}
-
-/// Converts a histogram of the registry, which has only classic buckets.
-inline HistogramData classic_data(const prometheus::ClientMetric::Histogram& histogram, std::int64_t created_ns) {
-  HistogramData data;
-  data.count = histogram.sample_count;
-  data.sum = histogram.sample_sum;
-  data.created_ns = created_ns;
-  for (const auto& bucket : histogram.bucket) {
-    if (std::isinf(bucket.upper_bound)) continue;
-    data.buckets.push_back({.upper_bound = bucket.upper_bound, .cumulative = bucket.cumulative_count});
-  }
-  return data;
+  return write_shown<Writer>(catalogue, options, *filter, snapshot, out);
 }
 
 template <typename Writer>
 void write_registry_family(const prometheus::MetricFamily& family, std::int64_t created_ns, Writer& writer) {
-  using prometheus::MetricType;
-  const bool is_counter = family.type == MetricType::Counter;
-  const bool is_histogram = family.type == MetricType::Histogram;
-  if ((!is_counter && !is_histogram && family.type != MetricType::Gauge) || family.metric.empty()) return;
+  if (family.metric.empty()) return;
+  const bool is_counter = family.type == prometheus::MetricType::Counter;
   writer.begin_family({.name = family.name,
                        .help = family.help,
                        .unit = unit_of(family.name),
-                       .kind = is_counter     ? FamilyKind::kCounter
-                               : is_histogram ? FamilyKind::kHistogram
-                                              : FamilyKind::kGauge},
+                       .kind = is_counter ? FamilyKind::kCounter : FamilyKind::kGauge},
                       family.metric.size(), 0);
   for (const prometheus::ClientMetric& metric : family.metric) {
     OwnLabels labels;
     for (const auto& label : metric.label) labels.emplace_back(label.name, label.value);
-    if (is_histogram) {
-      writer.own_histogram(labels, classic_data(metric.histogram, created_ns));
-    } else {
-      writer.own_sample(labels, is_counter ? metric.counter.value : metric.gauge.value, is_counter ? created_ns : 0);
-    }
+    writer.own_sample(labels, is_counter ? metric.counter.value : metric.gauge.value, is_counter ? created_ns : 0);
   }
   writer.end_family();
 }

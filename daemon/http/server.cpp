@@ -117,14 +117,10 @@ ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, 
 std::string_view date_of_now(const Clock& clock, WorkerData& worker) {
   const auto now = static_cast<std::time_t>(clock.realtime_ns() / 1'000'000'000);
   if (now != worker.date_second) {
-    static constexpr std::string_view kDays = "SunMonTueWedThuFriSat";
-    static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
     std::tm parts{};
     ::gmtime_r(&now, &parts);
-    // strftime() would use the locale's names.
-    std::strftime(worker.date.data(), worker.date.size(), "---, %d --- %Y %H:%M:%S GMT", &parts);
-    kDays.copy(worker.date.data(), 3, static_cast<std::size_t>(parts.tm_wday) * 3);
-    kMonths.copy(worker.date.data() + 8, 3, static_cast<std::size_t>(parts.tm_mon) * 3);
+    // The names are English, because memstatd sets no locale.
+    std::strftime(worker.date.data(), worker.date.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
     worker.date_second = now;
   }
   return worker.date.data();

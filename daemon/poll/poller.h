@@ -17,7 +17,7 @@
 #include "core/kernel/once_per_poll.h"
 #include "core/source.h"
 #include "daemon/exposition/exposition.h"
-#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/poll/reader_thread.h"
 #include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"

@@ -45,10 +45,7 @@ HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, K
     auto fresh = std::make_shared<Document>();
     fresh->etag = etag;
     fresh->plain = make();
-    if (compress) {
-      const std::string_view pieces[] = {fresh->plain};
-      fresh->is_compressed = compressor_.compress(pieces, fresh->gzip);
-    }
+    if (compress) fresh->is_compressed = compressor_.compress(fresh->plain, fresh->gzip);
     return fresh;
   };
   if (kept != nullptr) {
@@ -83,11 +80,11 @@ HttpResponse Api::type(const HttpRequest& request, const Snapshot& snapshot, std
 HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
   if (!wanted.type) {
     return answer(request, snapshot, is_plain(request) ? &overview_ : nullptr,
-                  [&] { return history_document(snapshot, *history_, wanted); });
+                  [&] { return history_document(snapshot, *options_.history, wanted); });
   }
   const auto row = row_of(snapshot, *wanted.allocator, *wanted.type);
   if (!row) return failure(404, "no such type is listed now; /api/v1/types lists those that are");
-  return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *history_); });
+  return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *options_.history); });
 }
 
 HttpResponse Api::respond(const HttpRequest& request) {
@@ -112,21 +109,22 @@ HttpResponse Api::respond(const HttpRequest& request) {
     return answer(request, *snapshot, is_plain(request) ? kept : nullptr, make);
   };
   if (path == "types") return made(&types_, [&] { return types_document(*snapshot, *wanted); });
-  if ((path == "history" || path == "growth") && (history_ == nullptr || !history_->is_on())) {
+  if ((path == "history" || path == "growth") && (options_.history == nullptr || !options_.history->is_on())) {
     return failure(404, "the history is off; set the key history to a size to enable it");
   }
   if (path == "history") return history(request, *snapshot, *wanted);
-  if (path == "growth") return made(&growth_, [&] { return growth_document(*snapshot, *history_, *wanted); });
+  if (path == "growth") return made(&growth_, [&] { return growth_document(*snapshot, *options_.history, *wanted); });
   if (path == "findings") {
-    if (diagnostician_ == nullptr) return failure(404, "findings are not available here");
-    return made(&findings_, [&] { return findings_document(*snapshot, diagnostician_->diagnosis(*snapshot)); });
+    if (options_.diagnostician == nullptr) return failure(404, "findings are not available here");
+    return made(&findings_, [&] { return findings_document(*snapshot, options_.diagnostician->diagnosis(*snapshot)); });
   }
   if (path == "sources") {
-    return made(nullptr,
-                [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });
+    return made(nullptr, [&] {
+      return sources_document(*snapshot, sources_.statuses(), metrics_, options_.history, options_.version, options_.host);
+    });
   }
   if (path == "events") return made(nullptr, [&] { return events_document(*snapshot); });
-  if (path == "memory") return made(nullptr, [&] { return memory_document(*snapshot, host_, history_); });
+  if (path == "memory") return made(nullptr, [&] { return memory_document(*snapshot, options_.host, options_.history); });
   return type(request, *snapshot, path.substr(kTypes.size()));
 }
 

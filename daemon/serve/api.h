@@ -2,19 +2,39 @@
 // Serves /api/v1/: documents of the published snapshot, for the status page and for scripts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/mutex.h"
-#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/http/server.h"
 #include "daemon/serve/api_documents.h"
 #include "daemon/serve/gzip.h"
 #include "daemon/snapshot/evidence_builder.h"
 
 namespace memstat {
+
+/// What the pages of the server show, and whom they call.
+struct PagesOptions {
+  std::string version;
+  bool enable_reload = false;
+  /// Reloads the configuration and returns its problems; empty on success. Called on an HTTP thread.
+  std::function<std::vector<std::string>()> reload;
+  /// Polls the kernel if the last poll is too old, and waits until the deadline. Empty: scrapes never touch the kernel.
+  std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
+  /// Earlier figures of the types. nullptr: no history.
+  const History* history = nullptr;
+  /// nullptr: no findings.
+  const Diagnostician* diagnostician = nullptr;
+  HostInfo host = {};
+  /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
+  std::function<bool()> has_per_cpu = {};
+};
 
 /// Answers GET requests below /api/v1/. Documents are as of the last poll, which the ETag identifies; a client that has the
 /// current document gets status 304 at the cost of a comparison. Documents without parameters are made and compressed once
@@ -23,18 +43,10 @@ class Api {
  public:
   static constexpr std::string_view kPrefix = "/api/v1/";
 
-  /// All must outlive this object. `history` and `diagnostician` may be nullptr. `started` must differ between runs of the
-  /// daemon.
-  Api(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const History* history,
-      const Diagnostician* diagnostician, HostInfo host, std::string version, std::int64_t started)
-      : pool_(pool),
-        metrics_(metrics),
-        sources_(sources),
-        history_(history),
-        diagnostician_(diagnostician),
-        host_(std::move(host)),
-        version_(std::move(version)),
-        started_(started) {}
+  /// All must outlive this object. `started` must differ between runs of the daemon.
+  Api(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const PagesOptions& options,
+      std::int64_t started)
+      : pool_(pool), metrics_(metrics), sources_(sources), options_(options), started_(started) {}
 
   /// Requires a path that begins with kPrefix, and the method GET. Errors are JSON too: {"error": "..."}.
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
@@ -60,10 +72,7 @@ class Api {
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;
   const SourceStatuses& sources_;
-  const History* history_;
-  const Diagnostician* diagnostician_;
-  HostInfo host_;
-  std::string version_;
+  const PagesOptions& options_;
   std::int64_t started_;
   GzipCompressor compressor_;
   Kept types_;

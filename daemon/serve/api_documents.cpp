@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,13 @@ void write_bits(JsonWriter& json, std::string_view key, std::uint64_t bits, Valu
     case ValueFormat::kUnsigned: json.field(key, bits); break;
     case ValueFormat::kSigned: json.field(key, static_cast<std::int64_t>(bits)); break;
     case ValueFormat::kDouble: json.field(key, std::bit_cast<double>(bits)); break;
+  }
+}
+
+/// Writes those that are not empty.
+void write_texts(JsonWriter& json, std::initializer_list<std::pair<std::string_view, std::string_view>> texts) {
+  for (const auto& [key, text] : texts) {
+    if (!text.empty()) json.field(key, text);
   }
 }
 
@@ -186,12 +194,10 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   json.close().open_list("unlisted");
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
     const auto allocator = static_cast<Allocator>(i);
-    const std::uint32_t types = snapshot.unlisted_types(allocator);
+    const auto& [types, bytes] = snapshot.unlisted[i];
     if (types == 0) continue;
     json.open_object().field("allocator", to_string(allocator)).field("types", types);
-    if (snapshot.has(AllocatorFigure::kUnlistedBytes, allocator)) {
-      json.field("bytes", snapshot.value(AllocatorFigure::kUnlistedBytes, allocator));
-    }
+    if (bytes) json.field("bytes", *bytes);
     json.close();
   }
   return json.finish();
@@ -319,11 +325,8 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
   }
   json.close();
   json.open_object("daemon").field("version", version);
-  const std::pair<std::string_view, std::string_view> texts[] = {
-      {"warning", host.warning}, {"opened_as", host.opened_as}, {"runs_as", host.runs_as}, {"replay", host.replay}};
-  for (const auto& [key, text] : texts) {
-    if (!text.empty()) json.field(key, text);
-  }
+  write_texts(
+      json, {{"warning", host.warning}, {"opened_as", host.opened_as}, {"runs_as", host.runs_as}, {"replay", host.replay}});
   if (!host.os.empty()) json.field("kernel", host.os + " " + host.release);
   if (!host.mounts.empty()) json.list("mounts", host.mounts);
   if (history != nullptr) json.field("history_bytes", history->is_on() ? history->bytes() : 0);
@@ -343,11 +346,9 @@ std::string memory_document(const Snapshot& snapshot, const HostInfo& host, cons
   JsonWriter json;
   write_poll(json, snapshot);
   json.open_object("host");
-  const std::pair<std::string_view, std::string_view> texts[] = {
-      {"name", host.name}, {"os", host.os}, {"release", host.release}, {"machine", host.machine}, {"replay", host.replay}};
-  for (const auto& [key, text] : texts) {
-    if (!text.empty()) json.field(key, text);
-  }
+  write_texts(
+      json,
+      {{"name", host.name}, {"os", host.os}, {"release", host.release}, {"machine", host.machine}, {"replay", host.replay}});
   if (snapshot.boot_time_ns() != 0) json.field("boot", seconds_of(snapshot.boot_time_ns()));
   json.close();
   const auto total = snapshot.samples(kTotalBytes);

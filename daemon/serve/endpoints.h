@@ -2,18 +2,9 @@
 // The paths of the HTTP server.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <string>
-#include <vector>
-
-#include "daemon/exposition/snapshot_pool.h"
-#include "daemon/http/server.h"
 #include "daemon/serve/api.h"
 #include "daemon/serve/page_cache.h"
 #include "daemon/serve/web_pages.h"
-#include "daemon/telemetry/self_metrics.h"
-#include "daemon/telemetry/source_status.h"
 
 namespace memstat {
 
@@ -21,21 +12,7 @@ namespace memstat {
 /// safety: safe; respond() runs on several threads at once.
 class Pages {
  public:
-  struct Options {
-    std::string version;
-    bool enable_reload = false;
-    /// Reloads the configuration and returns its problems; empty on success. Called on an HTTP thread.
-    std::function<std::vector<std::string>()> reload;
-    /// Polls the kernel if the last poll is too old, and waits until the deadline. Empty: scrapes never touch the kernel.
-    std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
-    /// Earlier figures of the types. nullptr: no history.
-    const History* history = nullptr;
-    /// nullptr: no findings.
-    const Diagnostician* diagnostician = nullptr;
-    HostInfo host = {};
-    /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
-    std::function<bool()> has_per_cpu = {};
-  };
+  using Options = PagesOptions;
 
   /// All must outlive the server that calls respond().
   Pages(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const Clock& clock,
@@ -45,8 +22,7 @@ class Pages {
         clock_(clock),
         options_(std::move(options)),
         cache_(pool, metrics, clock),
-        api_(pool, metrics, sources, options_.history, options_.diagnostician, options_.host, options_.version,
-             clock.realtime_ns()) {}
+        api_(pool, metrics, sources, options_, clock.realtime_ns()) {}
 
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
@@ -60,7 +36,7 @@ class Pages {
   const SnapshotPool& pool_;
   const SourceStatuses& sources_;
   const Clock& clock_;
-  Options options_;
+  const Options options_;
   PageCache cache_;
   Api api_;
   WebPages web_;

@@ -29,23 +29,20 @@ struct GzipCompressor::State {
   isal_zstream stream;                                         // set up by each call
   std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_room;  // not zeroed; ISA-L initializes what it needs
 
-  /// A complete member, or blocks that others follow.
-  enum class Frame { kMember, kPart };
-  void begin(Frame frame = Frame::kMember) {
+  void begin() {
     isal_deflate_init(&stream);
     stream.level = 1;
     stream.level_buf = level_room.data();
     stream.level_buf_size = static_cast<std::uint32_t>(level_room.size());
-    stream.gzip_flag = frame == Frame::kMember ? IGZIP_GZIP : IGZIP_DEFLATE;
-    stream.flush = frame == Frame::kMember ? NO_FLUSH : FULL_FLUSH;
+    stream.gzip_flag = IGZIP_DEFLATE;
+    stream.flush = FULL_FLUSH;
   }
 
-  /// Compresses `bytes` and appends the output that ISA-L produces at once, which is all of it if `last`.
-  void add(std::string_view bytes, bool last, Buffer& out) {
+  /// Appends `bytes`, compressed.
+  void add(std::string_view bytes, Buffer& out) {
     // ISA-L takes a pointer to non-const but only reads.
     stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(bytes.data()));
     stream.avail_in = static_cast<std::uint32_t>(bytes.size());
-    stream.end_of_stream = last ? 1 : 0;
     for (;;) {
       if (out.capacity() - out.size() < kMinRoom) out.reserve(out.capacity() * 2 + kMinRoom);
       const std::size_t used = out.size();
@@ -86,22 +83,24 @@ class GzipCompressor::Borrowed : NotCopyable {
 
 bool can_gzip() { return true; }
 
-bool GzipCompressor::compress(std::span<const std::string_view> pieces, Buffer& out) {
-  std::size_t size = 0;
-  for (const std::string_view piece : pieces) size += piece.size();
-  out.clear();
-  out.reserve(size / kExpectedRatio + kMinRoom);
+void GzipCompressor::deflate(std::string_view plain, Buffer& out) {
+  out.reserve(out.size() + plain.size() / kExpectedRatio + kMinRoom);
   Borrowed state(*this);
   (*state).begin();
-  if (size == 0) (*state).add({}, true, out);
-  for (std::string_view piece : pieces) {
-    while (!piece.empty()) {
-      const std::string_view step = piece.substr(0, kMaxStep);
-      piece.remove_prefix(step.size());
-      size -= step.size();
-      (*state).add(step, size == 0, out);
-    }
+  while (!plain.empty()) {
+    const std::string_view step = plain.substr(0, kMaxStep);
+    plain.remove_prefix(step.size());
+    (*state).add(step, out);
   }
+}
+
+bool GzipCompressor::compress(std::string_view plain, Buffer& out) {
+  out.clear();
+  out.append(gzip_header());
+  deflate(plain, out);
+  std::string end;
+  append_gzip_end(end, {}, gzip_crc(0, plain), plain.size());
+  out.append(end);
   return true;
 }
 
@@ -109,14 +108,7 @@ bool GzipCompressor::compress_part(std::string_view plain, GzipPart& part) {
   part.crc = gzip_crc(0, plain);
   part.size = plain.size();
   part.bytes.clear();
-  part.bytes.reserve(plain.size() / kExpectedRatio + kMinRoom);
-  Borrowed state(*this);
-  (*state).begin(State::Frame::kPart);
-  while (!plain.empty()) {
-    const std::string_view step = plain.substr(0, kMaxStep);
-    plain.remove_prefix(step.size());
-    (*state).add(step, false, part.bytes);
-  }
+  deflate(plain, part.bytes);
   return true;
 }
 
@@ -137,7 +129,7 @@ std::uint32_t gzip_crc(std::uint32_t, std::string_view) { return 0; }
 
 bool can_gzip() { return false; }
 
-bool GzipCompressor::compress(std::span<const std::string_view> /*pieces*/, Buffer& out) {
+bool GzipCompressor::compress(std::string_view /*plain*/, Buffer& out) {
   out.clear();
   return false;
 }

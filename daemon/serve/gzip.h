@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,17 +43,16 @@ class GzipCompressor : NotCopyable {
   GzipCompressor();
   ~GzipCompressor();
 
-  /// Replaces `out` with the gzip of `pieces` in order, as one member; the format permits several, but curl fails on a
-  /// second one and browsers drop it. Equal bytes in equal pieces give equal output (no time stamp). `out` must not be among
-  /// the pieces. Returns false, with `out` empty, only if can_gzip() is false. Allocates nothing in the steady state,
+  /// Replaces `out` with the gzip of `plain`, as one member. Equal bytes give equal output (no time stamp). `out` must not
+  /// be `plain`. Returns false, with `out` empty, only if can_gzip() is false. Allocates nothing in the steady state,
   /// otherwise may throw std::bad_alloc.
-  bool compress(std::span<const std::string_view> pieces, Buffer& out);
-
+  bool compress(std::string_view plain, Buffer& out);
   /// Replaces `part` with `plain`, compressed as a part of a member. Returns false, with `part` empty, only if can_gzip() is
   /// false. Allocates nothing in the steady state, otherwise may throw std::bad_alloc.
   bool compress_part(std::string_view plain, GzipPart& part);
 
  private:
+  void deflate(std::string_view plain, Buffer& out);
   struct State;
   class Borrowed;
   Mutex mutex_;

@@ -144,77 +144,49 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
   }
 }
 
-/// The relation of an entry's parameter to ours.
-enum class ParameterMatch : std::uint8_t { kNothing, kOurs, kOlder, kOther };
-
-/// A parameter with two different meanings matches nothing.
-void note(ParameterMatch& match, ParameterMatch now) {
-  match = match == ParameterMatch::kNothing || match == now ? now : ParameterMatch::kOther;
-}
-
-/// An entry of Accept: its type, and how its parameters match those of each format.
-struct MediaRange {
-  std::string_view type;
-  std::string_view subtype;
-  std::array<std::array<ParameterMatch, kMaxMediaParameters>, kExpositionFormatCount> matches{};
-
-  void note_parameter(std::string_view name, const Value& value) {
-    for (std::size_t format = 0; format < matches.size(); ++format) {
-      const auto parameters = descriptor_of(static_cast<ExpositionFormat>(format)).media.parameters;
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const MediaParameter& ours = parameters[i];
-        if (!equals_ignoring_case(name, ours.name)) continue;
-        const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
-        note(matches[format][i], value.is(ours.value, ours.ignores_case) ? ParameterMatch::kOurs
-                                 : is_older                              ? ParameterMatch::kOlder
-                                                                         : ParameterMatch::kOther);
-      }
-    }
-  }
-};
-
 constexpr int kAnyType = 1;
 constexpr int kAnySubtype = 2;
 constexpr int kNamed = 16;  // plus the weights of parameters
 
-/// Specificity with which the range names `type/subtype`, ignoring parameters; 0: not at all.
-int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
-  const bool any_subtype = range.subtype == "*";
-  if (range.type == "*") return any_subtype ? kAnyType : 0;
-  if (!equals_ignoring_case(range.type, type)) return 0;
+/// Specificity with which a range names `media`, ignoring parameters; 0: not at all.
+int type_specificity(std::string_view type, std::string_view subtype, const MediaType& media) {
+  const bool any_subtype = subtype == "*";
+  if (type == "*") return any_subtype ? kAnyType : 0;
+  if (!equals_ignoring_case(type, media.type)) return 0;
   if (any_subtype) return kAnySubtype;
-  return equals_ignoring_case(range.subtype, subtype) ? kNamed : 0;
+  return equals_ignoring_case(subtype, media.subtype) ? kNamed : 0;
 }
 
-/// The same for a format, with its parameters. A format that needs a special reader is never chosen through a wildcard.
-int specificity_for(const MediaRange& range, ExpositionFormat format) {
-  const MediaType& media = descriptor_of(format).media;
-  int specificity = type_specificity(range, media.type, media.subtype);
-  if (specificity == 0) return 0;
-  const bool is_named = specificity >= kNamed;
-  for (std::size_t i = 0; i < media.parameters.size(); ++i) {
-    const MediaParameter& parameter = media.parameters[i];
-    const ParameterMatch match = range.matches[static_cast<std::size_t>(format)][i];
-    if (match == ParameterMatch::kOther || (parameter.is_required && (!is_named || match != ParameterMatch::kOurs)))
-      return 0;
-    if (!is_named) continue;
-    if (match == ParameterMatch::kOurs) specificity += parameter.weight;
-    if (match == ParameterMatch::kOlder) specificity += parameter.older_weight;
+/// How an entry of Accept matches a format.
+struct Match {
+  const MediaType* media = nullptr;
+  int specificity = 0;  // 0: not at all
+  unsigned named = 0;   // bit set of the parameters that the entry names
+
+  /// A parameter with another value than ours excludes the format.
+  void add_parameter(std::string_view name, const Value& value) {
+    for (std::size_t i = 0; i < media->parameters.size(); ++i) {
+      const MediaParameter& ours = media->parameters[i];
+      if (!equals_ignoring_case(name, ours.name)) continue;
+      const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
+      if (!is_older && !value.is(ours.value, ours.ignores_case)) specificity = 0;
+      if (specificity >= kNamed && (named >> i & 1U) == 0) specificity += ours.weight;
+      named |= 1U << i;
+    }
   }
-  return specificity;
-}
+  /// A format that needs a special reader is never chosen through a wildcard.
+  [[nodiscard]] int whole_specificity() const {
+    for (std::size_t i = 0; i < media->parameters.size(); ++i) {
+      if (media->parameters[i].is_required && (specificity < kNamed || (named >> i & 1U) == 0)) return 0;
+    }
+    return specificity;
+  }
+};
 
 /// Order at equal q.
 int preference(ExpositionFormat format, int specificity) {
   const int rank = static_cast<int>(format);
   return specificity >= kNamed ? 100 + rank : 10 * specificity - rank;
-}
-
-template <typename Accepted>
-auto negotiate(std::string_view line) {
-  Accepted accepted;
-  accepted.add(line);
-  return accepted.choose();
 }
 
 template <typename Accepted>
@@ -231,14 +203,18 @@ auto negotiate(std::span<const HttpHeader> headers, std::string_view name) {
 void AcceptedFormats::add(std::string_view line) {
   Scanner scanner(line);
   while (scanner.next_element()) {
-    MediaRange range;
-    range.type = scanner.token();
+    std::array<Match, kExpositionFormatCount> matches;
     std::optional<int> quality;
-    if (!range.type.empty() && scanner.take('/')) {
-      range.subtype = scanner.token();
-      if (!range.subtype.empty()) {
-        quality = read_parameters(scanner, [&range](std::string_view name, const Value& value) {
-          range.note_parameter(name, value);
+    const std::string_view type = scanner.token();
+    if (!type.empty() && scanner.take('/')) {
+      const std::string_view subtype = scanner.token();
+      for (const ExpositionFormat format : kExpositionFormats) {
+        const MediaType& media = descriptor_of(format).media;
+        matches[static_cast<std::size_t>(format)] = {.media = &media, .specificity = type_specificity(type, subtype, media)};
+      }
+      if (!subtype.empty()) {
+        quality = read_parameters(scanner, [&matches](std::string_view name, const Value& value) {
+          for (Match& match : matches) match.add_parameter(name, value);
           return true;
         });
       }
@@ -247,9 +223,9 @@ void AcceptedFormats::add(std::string_view line) {
       scanner.skip_element();
       continue;
     }
-    for (const ExpositionFormat format : kExpositionFormats) {
-      Offer& offer = offers_[static_cast<std::size_t>(format)];
-      const int specificity = specificity_for(range, format);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      const int specificity = matches[i].whole_specificity();
+      Offer& offer = offers_[i];
       if (specificity == 0 || specificity < offer.specificity) continue;
       offer.quality = specificity > offer.specificity ? *quality : std::max(offer.quality, *quality);
       offer.specificity = specificity;
@@ -299,15 +275,16 @@ ContentCoding AcceptedCodings::choose() const {
   return gzip > 0 && gzip >= identity ? ContentCoding::kGzip : ContentCoding::kIdentity;
 }
 
-ExpositionFormat negotiate_format(std::string_view accept) { return negotiate<AcceptedFormats>(accept); }
 ExpositionFormat negotiate_format(std::span<const HttpHeader> headers) {
   return negotiate<AcceptedFormats>(headers, "accept");
 }
-ContentCoding negotiate_coding(std::string_view accept_encoding) { return negotiate<AcceptedCodings>(accept_encoding); }
 ContentCoding negotiate_coding(std::span<const HttpHeader> headers) {
   return negotiate<AcceptedCodings>(headers, "accept-encoding");
 }
 
+namespace {
+
+/// Whether a request with `If-None-Match` already has this entity.
 bool has_entity(const HttpRequest& request, std::string_view etag) {
   const auto header = request.header("If-None-Match");
   if (!header) return false;
@@ -321,6 +298,8 @@ bool has_entity(const HttpRequest& request, std::string_view etag) {
   }
   return false;
 }
+
+}  // namespace
 
 HttpResponse revalidated(const HttpRequest& request, std::string etag) {
   HttpResponse response;

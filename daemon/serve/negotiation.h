@@ -25,8 +25,8 @@ enum class ContentCoding : std::uint8_t { kIdentity, kGzip };
 /// named with proto=io.prometheus.client.MetricFamily and encoding=delimited, never by a wildcard. Unknown parameters are
 /// ignored, because Prometheus adds some (`escaping`, `validchars`) as permissions; our names need no escaping.
 ///
-/// The q of the most specific entry counts (version, other parameters, type, `type/*`, `*/*`; 0.0.1 is less specific than
-/// 1.0.0); of equally specific ones, the highest. q=0 excludes.
+/// The q of the most specific entry counts (version, other parameters, type, `type/*`, `*/*`); of equally specific ones, the
+/// highest. q=0 excludes.
 ///
 /// At equal q a named format precedes one admitted by a wildcard. Named formats are ordered protobuf, OpenMetrics, text,
 /// because a client that can read more gets more. Otherwise text comes first, because people can read it. Thread safety:
@@ -65,18 +65,11 @@ class AcceptedCodings {
   int any_ = kNotNamed;
 };
 
-/// The choice for a single Accept line; empty means absent. Thread safety: safe, like all functions below.
-[[nodiscard]] ExpositionFormat negotiate_format(std::string_view accept);
-/// The same for all Accept lines of a request.
+/// The choice for all Accept lines of a request. Thread safety: safe, like all functions below.
 [[nodiscard]] ExpositionFormat negotiate_format(std::span<const HttpHeader> headers);
 
-/// The choice for a single Accept-Encoding line; empty means absent. The caller must check can_gzip().
-[[nodiscard]] ContentCoding negotiate_coding(std::string_view accept_encoding);
-/// The same for all Accept-Encoding lines of a request.
+/// The choice for all Accept-Encoding lines of a request. The caller must check can_gzip().
 [[nodiscard]] ContentCoding negotiate_coding(std::span<const HttpHeader> headers);
-
-/// Whether a request with `If-None-Match` already has this entity.
-[[nodiscard]] bool has_entity(const HttpRequest& request, std::string_view etag);
 
 /// Begins a response with this ETag. If the client has the entity, the response is complete, with status 304. Otherwise the
 /// caller adds the body. Compressed and plain responses share an ETag and differ by Vary.

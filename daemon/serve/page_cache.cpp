@@ -20,21 +20,8 @@ struct Held {
 HttpResponse no_poll_yet() { return plain(503, "No poll has finished yet; try again in a moment.\n"); }
 HttpResponse bad_request(const Error& error) { return plain(400, error.detail + "\n"); }
 
-/// Makes the filter for a request. Borrows nothing from it.
-Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted) {
-  const auto views = [](const std::vector<std::string>& words) {
-    return std::vector<std::string_view>(words.begin(), words.end());
-  };
-  std::vector<std::string_view> own;
-  for (const OwnMetric& metric : own_metrics()) own.push_back(metric.name);
-  const std::vector<std::string_view> allocators = views(wanted.allocators);
-  const std::vector<std::string_view> types = views(wanted.types);
-  const std::vector<std::string_view> names = views(wanted.names);
-  return PageFilter::make(snapshot, {.allocators = allocators, .types = types, .names = names}, own);
-}
-
 void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding coding) {
-  response.content_type = content_type(format);
+  response.content_type = descriptor_of(format).content_type;
   response.headers.reserve(coding == ContentCoding::kGzip ? 2 : 1);
   response.headers.emplace_back("Vary", "Accept, Accept-Encoding");
   if (coding == ContentCoding::kGzip) response.headers.emplace_back("Content-Encoding", "gzip");
@@ -140,8 +127,7 @@ HttpResponse PageCache::answer(ExpositionFormat format, ContentCoding coding, st
     return response;
   }
   const auto compressed = std::make_shared<Buffer>();
-  const std::array<std::string_view, 1> pieces{body};
-  compressor_.compress(pieces, *compressed);
+  compressor_.compress(body, *compressed);
   response.pieces.push_back(compressed->view());
   response.owner = compressed;
   return response;
@@ -150,7 +136,7 @@ HttpResponse PageCache::answer(ExpositionFormat format, ContentCoding coding, st
 HttpResponse PageCache::part(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted) {
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return no_poll_yet();
-  const Result<PageFilter> filter = filter_of(*snapshot, wanted);
+  const Result<PageFilter> filter = PageFilter::make(*snapshot, wanted);
   if (!filter) return bad_request(filter.error());
   Buffer types;
   render(format, snapshot->options, *filter, *snapshot, types);
@@ -180,7 +166,7 @@ HttpResponse PageCache::per_cpu(ExpositionFormat format, ContentCoding coding, c
     }
     render(format, options, *snapshot, types);
   } else {
-    const Result<PageFilter> filter = filter_of(*snapshot, wanted);
+    const Result<PageFilter> filter = PageFilter::make(*snapshot, wanted);
     if (!filter) return bad_request(filter.error());
     if (const Result<void> possible = check_per_cpu(*snapshot, &*filter); !possible) return bad_request(possible.error());
     if (render(format, options, *filter, *snapshot, types) == 0) {

@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "daemon/exposition/format.h"
-#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/http/server.h"
 #include "daemon/serve/gzip.h"
 #include "daemon/serve/negotiation.h"

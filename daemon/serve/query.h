@@ -6,22 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "core/base/result.h"
+#include "daemon/snapshot/filter.h"
 
 namespace memstat {
-
-/// The decoded parameters; an empty list does not restrict.
-struct PageRequest {
-  std::vector<std::string> allocators;
-  std::vector<std::string> types;
-  std::vector<std::string> names;
-
-  [[nodiscard]] bool is_whole() const { return allocators.empty() && types.empty() && names.empty(); }
-};
 
 /// Calls `take(key, value)` for each parameter of a query, decoded; a missing value is "". Errors: kData with `detail` for a
 /// client at the first invalid escape.

@@ -12,7 +12,7 @@
 #include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
-#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/telemetry/self_metrics.h"
 
 namespace memstat {

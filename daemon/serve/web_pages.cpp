@@ -42,7 +42,7 @@ HttpResponse WebPages::respond(const HttpRequest& request) {
   if (index >= kMaxAssets || !can_gzip() || negotiate_coding(request.headers) != ContentCoding::kGzip) return response;
   const MutexLock lock(mutex_);
   Buffer& gzip = gzip_[index];
-  if (gzip.view().empty() && !compressor_.compress(response.pieces, gzip)) return response;
+  if (gzip.view().empty() && !compressor_.compress(asset.bytes, gzip)) return response;
   response.headers.emplace_back("Content-Encoding", "gzip");
   response.pieces[0] = gzip.view();
   return response;

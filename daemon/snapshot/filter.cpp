@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config/values.h"
+#include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
 namespace {
@@ -44,7 +45,7 @@ Error unknown_metric(std::string_view word, std::vector<std::string_view> known)
 }
 
 /// The words, escaped as in labels and sorted, each with its index in the request.
-std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const std::string_view> words) {
+std::vector<std::pair<std::string, std::size_t>> escaped_words(const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, std::size_t>> escaped(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) {
     append_escaped_label_value(escaped[i].first, words[i]);
@@ -56,7 +57,7 @@ std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const s
 
 }  // namespace
 
-Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, std::span<const std::string_view> words) {
+Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, const std::vector<std::string>& words) {
   allocators_ = 0;
   std::vector<std::string_view> known;
   std::vector<std::uint32_t> bits;
@@ -66,7 +67,7 @@ Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, std::span<c
     known.push_back(to_string(static_cast<Allocator>(i)));
     bits.push_back(bit);
   }
-  for (const std::string_view word : words) {
+  for (const std::string& word : words) {
     const auto found = std::find(known.begin(), known.end(), word);
     if (found == known.end()) return unknown("allocator", word, known);
     allocators_ |= bits[static_cast<std::size_t>(found - known.begin())];
@@ -74,7 +75,7 @@ Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, std::span<c
   return {};
 }
 
-Result<void> PageFilter::choose_types(const Snapshot& snapshot, std::span<const std::string_view> types) {
+Result<void> PageFilter::choose_types(const Snapshot& snapshot, const std::vector<std::string>& types) {
   has_types_ = !types.empty();
   const auto words = escaped_words(types);
   std::vector<std::uint8_t> is_listed(words.size(), 0);  // by index in the request
@@ -106,36 +107,35 @@ Result<void> PageFilter::choose_types(const Snapshot& snapshot, std::span<const 
                  ". The keys filters, min_bytes and series_limit decide which types are listed");
 }
 
-Result<void> PageFilter::choose_names(std::span<const std::string_view> names, std::span<const std::string_view> own_names) {
+Result<void> PageFilter::choose_names(const std::vector<std::string>& names) {
   has_names_ = true;
   const std::span<const MetricDescriptor> catalogue = metric_catalogue();
   metrics_.assign(catalogue.size(), 0);
-  for (const std::string_view word : names) {
+  for (const std::string& word : names) {
     const auto metric =
         std::find_if(catalogue.begin(), catalogue.end(), [&](const MetricDescriptor& one) { return one.name == word; });
     if (metric != catalogue.end()) {
       metrics_[static_cast<std::size_t>(metric - catalogue.begin())] = 1;
-    } else if (std::find(own_names.begin(), own_names.end(), word) != own_names.end()) {
+    } else if (!help_of_own_metric(word).empty()) {
       own_names_.emplace_back(word);
     } else {
       std::vector<std::string_view> known;
       for (const MetricDescriptor& one : catalogue) known.push_back(one.name);
-      known.insert(known.end(), own_names.begin(), own_names.end());
+      for (const OwnMetric& one : own_metrics()) known.push_back(one.name);
       return unknown_metric(word, std::move(known));
     }
   }
   return {};
 }
 
-Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const Wanted& wanted,
-                                    std::span<const std::string_view> own_names) {
+Result<PageFilter> PageFilter::make(const Snapshot& snapshot, const PageRequest& wanted) {
   PageFilter filter;
   if (!wanted.allocators.empty()) {
     if (auto chosen = filter.choose_allocators(snapshot, wanted.allocators); !chosen) return chosen.error();
   }
   if (auto chosen = filter.choose_types(snapshot, wanted.types); !chosen) return chosen.error();
   if (!wanted.names.empty()) {
-    if (auto chosen = filter.choose_names(wanted.names, own_names); !chosen) return chosen.error();
+    if (auto chosen = filter.choose_names(wanted.names); !chosen) return chosen.error();
   }
   return filter;
 }
@@ -151,7 +151,7 @@ Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter) {
       "such as per_cpu: {types: [\"mbuf.*\"]}, and where the kernel has them (malloc, uma)";
   bool has_any = false;
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    if (filter != nullptr && !filter->shows_row(row)) continue;
+    if (filter != nullptr && !filter->shows(row)) continue;
     const Snapshot::Row& entry = snapshot.rows()[row];
     if (entry.cpu_block != 0) {
       has_any = true;

@@ -14,28 +14,28 @@
 
 namespace memstat {
 
+/// The words of one request; an empty list does not restrict. If both types and allocators are given, both must match.
+struct PageRequest {
+  std::vector<std::string> allocators = {};
+  std::vector<std::string> types = {};  ///< As in the kernel, not escaped as in labels.
+  std::vector<std::string> names = {};  ///< Names of metrics, including the daemon's own. Families, so without `_bucket`.
+
+  [[nodiscard]] bool is_whole() const { return allocators.empty() && types.empty() && names.empty(); }
+};
+
 /// A filter made for one snapshot; not valid for another.
 class PageFilter {
  public:
-  /// Words of one request. An empty list does not restrict. If both types and allocators are given, both must match.
-  struct Wanted {
-    std::span<const std::string_view> allocators;
-    std::span<const std::string_view> types;  ///< As in the kernel, not escaped as in labels.
-    std::span<const std::string_view>
-        names;  ///< Names of metrics, including the daemon's own. Families, so without `_bucket`.
-  };
-
-  /// Validates the words. `own_names` are the daemon's own metrics. Errors: kData with `detail` for a client, naming the
-  /// first unknown word and alternatives (at most 40; for metrics, the nearest).
+  /// Validates the words. Errors: kData with `detail` for a client, naming the first unknown word and alternatives (at most
+  /// 40; for metrics, the nearest).
   ///
   /// An allocator is valid if the kernel's system may have it. A type must be listed, unless the wanted allocators list
   /// nothing at all (a source may be down); then any type is accepted. Allocates in proportion to request and snapshot.
   /// Throws std::bad_alloc.
-  static Result<PageFilter> make(const Snapshot& snapshot, const Wanted& wanted,
-                                 std::span<const std::string_view> own_names);
+  static Result<PageFilter> make(const Snapshot& snapshot, const PageRequest& wanted);
 
-  [[nodiscard]] bool shows_row(std::size_t row) const { return rows_[row] != 0; }
-  [[nodiscard]] std::size_t row_count() const { return row_count_; }
+  [[nodiscard]] bool shows(std::size_t row) const { return rows_[row] != 0; }
+  [[nodiscard]] std::size_t count() const { return row_count_; }
   [[nodiscard]] std::size_t label_bytes() const { return label_bytes_; }
   /// `metric` is an index in the catalogue.
   [[nodiscard]] bool shows_metric(std::size_t metric) const { return metrics_.empty() || metrics_[metric] != 0; }
@@ -48,9 +48,9 @@ class PageFilter {
   [[nodiscard]] bool has_types() const { return has_types_; }
 
  private:
-  Result<void> choose_allocators(const Snapshot& snapshot, std::span<const std::string_view> words);
-  Result<void> choose_types(const Snapshot& snapshot, std::span<const std::string_view> types);
-  Result<void> choose_names(std::span<const std::string_view> names, std::span<const std::string_view> own_names);
+  Result<void> choose_allocators(const Snapshot& snapshot, const std::vector<std::string>& words);
+  Result<void> choose_types(const Snapshot& snapshot, const std::vector<std::string>& types);
+  Result<void> choose_names(const std::vector<std::string>& names);
   [[nodiscard]] bool has_allocator(Allocator allocator) const {
     return (allocators_ >> static_cast<unsigned>(allocator) & 1U) != 0;
   }

@@ -2,8 +2,7 @@
 #include "daemon/snapshot/metric_catalogue.h"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "core/source.h"
@@ -34,7 +33,7 @@ constexpr MetricDescriptor kOwn[] = {
       .help = "Bytes in use now by types of the allocator that are not listed because of min_bytes, top or series_limit.",
       .unit = "bytes"},
      MetricScope::kAllocator,
-     static_cast<std::uint16_t>(AllocatorFigure::kUnlistedBytes)},
+     0},
     tracked_metric(TrackedFigure::kLimitUsed, {.name = "memstat_type_limit_used_ratio",
                                                .tier = Tier::kMinimal,
                                                .help = "Share of its limit that the type uses now, 0 to 1; of the nearer "
@@ -118,16 +117,6 @@ std::vector<MetricDescriptor> make_catalogue() {
   return catalogue;
 }
 
-using Numbers = std::vector<std::pair<const SystemMetric*, std::size_t>>;
-
-Numbers make_numbers() {
-  Numbers numbers;
-  for (const SystemMetric* metric : system_metrics()) numbers.emplace_back(metric, numbers.size());
-  std::sort(numbers.begin(), numbers.end(),
-            [](const auto& a, const auto& b) { return std::less<const SystemMetric*>()(a.first, b.first); });
-  return numbers;
-}
-
 }  // namespace
 
 std::span<const MetricDescriptor> metric_catalogue() {
@@ -141,11 +130,13 @@ std::span<const SystemMetric* const> system_metrics() {
 }
 
 std::size_t number_of(const SystemMetric& metric) {
-  static const Numbers kNumbers = make_numbers();
-  const auto found = std::lower_bound(
-      kNumbers.begin(), kNumbers.end(), &metric,
-      [](const auto& entry, const SystemMetric* wanted) { return std::less<const SystemMetric*>()(entry.first, wanted); });
-  return found != kNumbers.end() && found->first == &metric ? found->second : kNumbers.size();
+  static const auto kNumbers = [] {
+    std::unordered_map<const SystemMetric*, std::size_t> numbers;
+    for (const SystemMetric* one : system_metrics()) numbers.emplace(one, numbers.size());
+    return numbers;
+  }();
+  const auto found = kNumbers.find(&metric);
+  return found != kNumbers.end() ? found->second : kNumbers.size();
 }
 
 std::span<const std::string_view> label_names(const MetricDescriptor& metric) {

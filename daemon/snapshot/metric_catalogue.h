@@ -53,10 +53,6 @@ constexpr FigureSet bit(Figure figure) { return FigureSet{1} << figure.number();
 /// CPU fields that have a metric come first.
 inline constexpr std::size_t kCpuMetricCount = 5;
 
-/// A figure of an allocator as a whole. daemon/snapshot/selection.h defines the types that it covers.
-enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
-inline constexpr std::size_t kAllocatorFigureCount = 1;
-
 /// The subject of one sample: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node,
 /// the system (or a part named by the labels), or the detail of a type.
 enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kSystem, kDetail };
@@ -68,7 +64,7 @@ enum class CountedSince : std::uint8_t { kBoot, kFirstSight };
 /// One metric. Texts are one line and need no escaping in any format.
 struct MetricDescriptor : MetricFacts {
   MetricScope scope;
-  /// Figure::number(); for kCpu a CpuField, for kAllocator an AllocatorFigure, for kNode a NodeField, for kSystem the
+  /// Figure::number(); for kCpu a CpuField, for kNode a NodeField, for kSystem the
   /// metric's number in system_metrics(), for kDetail 0.
   std::uint16_t figure;
   CountedSince counted_since = CountedSince::kBoot;  ///< For counters and histograms only.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/no_figure.h"
+
 namespace memstat {
 namespace {
 
@@ -54,7 +56,10 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   }
   if (options.per_cpu && entry.cpu_block != 0) {
     const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[entry.cpu_block - 1];
-    series += std::uint64_t{block.count} * block.figures.size();
+    for_each_of(block.figures, [&](CpuField figure) {
+      const std::uint64_t* const values = snapshot.values(block, figure);
+      series += block.count - static_cast<std::uint64_t>(std::count(values, values + block.count, kNoFigure));
+    });
   }
   return series;
 }
@@ -152,7 +157,6 @@ bool Selection::choose(const RenderOptions& rendered, std::int64_t now_ns, std::
   series_.resize(count);
   std::array<bool, kAllocatorCount> is_there{};
   std::array<std::uint64_t, kAllocatorCount> unlisted{};
-  std::array<std::uint32_t, kAllocatorCount> unlisted_types{};
   std::uint64_t wanted = 0;
   bool hides_any = false;
   const bool hides_small = std::any_of(min_bytes_.begin(), min_bytes_.end(), [](std::uint64_t bytes) { return bytes != 0; });
@@ -192,13 +196,12 @@ bool Selection::choose(const RenderOptions& rendered, std::int64_t now_ns, std::
     listings[row]->is_listed = keep_[row] != 0;
     if (keep_[row] != 0) continue;
     const auto allocator = static_cast<std::size_t>(snapshot.rows()[row].allocator);
-    ++unlisted_types[allocator];
+    ++snapshot.unlisted[allocator].types;
     if (snapshot.has(Field::kBytes, row)) unlisted[allocator] += snapshot.value(Field::kBytes, row);
   }
-  snapshot.set_unlisted_types(unlisted_types);
   for (std::size_t i = 0; i < kAllocatorCount && sums > 0; ++i) {
     if (!is_there[i]) continue;
-    snapshot.set(AllocatorFigure::kUnlistedBytes, static_cast<Allocator>(i), unlisted[i]);
+    snapshot.unlisted[i].bytes = unlisted[i];
     --sums;
   }
   return hides_any;

@@ -12,7 +12,7 @@
 //   alphabet). A type that does not fit into the remaining room is skipped in favour of smaller ones.
 // - A listed type counts as a quarter plus 4 KiB larger, so that jitter does not make series come and go.
 // - The limit has no exceptions among types. Metrics of no type (Snapshot::samples) count against it first and remain.
-// - Bytes of unlisted types are summed by allocator (AllocatorFigure::kUnlistedBytes). Series dropped because of
+// - Bytes of unlisted types are summed by allocator (Snapshot::Unlisted). Series dropped because of
 //   `series_limit` are counted (Snapshot::series_dropped).
 #pragma once
 
@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "daemon/snapshot/render_options.h"
 #include "daemon/snapshot/snapshot.h"
 
 namespace memstat {

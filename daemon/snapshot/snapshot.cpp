@@ -61,8 +61,9 @@ bool needs_escape(std::string_view text) {
   return false;
 }
 
-/// Appends the text with escapes. Returns whether there are any.
-bool append_escaped(Buffer& out, std::string_view text) {
+/// Appends the text with escapes, to a Buffer or a std::string. Returns whether there are any.
+template <typename Out>
+bool append_escaped(Out& out, std::string_view text) {
   if (!needs_escape(text)) {
     out.append(text);
     return false;
@@ -143,16 +144,7 @@ void Snapshot::add_columns(FigureSet figures) {
   figures_with_column_ |= figures;
 }
 
-void append_escaped_label_value(std::string& out, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
-      case '\\': out += "\\\\"; break;
-      case '"': out += "\\\""; break;
-      case '\n': out += "\\n"; break;
-      default: out += c;
-    }
-  }
-}
+void append_escaped_label_value(std::string& out, std::string_view text) { append_escaped(out, text); }
 
 std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type) {
   std::string escaped;
@@ -454,8 +446,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
 void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   ++builds_;
   rows_ = 0;
-  snapshot.allocator_figures_ = {};
-  snapshot.unlisted_types_ = {};
+  snapshot.unlisted = {};
   snapshot.series_dropped = 0;
   listings_.clear();
   snapshot.cpu_blocks_.clear();

@@ -63,6 +63,17 @@ struct NamedLabels {
 /// The labels of an allocator as a whole, padded as in a Snapshot. Static lifetime.
 RowLabels allocator_labels(Allocator allocator);
 
+/// Selects the metrics to render, and their form.
+struct RenderOptions {
+  Tier tier = Tier::kDefault;
+  bool types = true;          ///< Metrics of the selected tier. False for the page /metrics/percpu.
+  bool per_cpu = true;        ///< Metrics of scope kCpu, for rows with per-CPU figures.
+  bool size_classes = false;  ///< Metrics of scope kSizeClass.
+  /// OpenMetrics: write a `_created` sample for each counter and histogram with a known start. Protobuf always has the
+  /// start, text never.
+  bool created = false;
+};
+
 /// State of a row kept between polls for daemon/snapshot/selection.h, which defines the rules.
 struct Listing {
   bool had_failures_or_waits = false;  ///< Waits, failures or limit hits since memstatd first saw the type.
@@ -200,24 +211,12 @@ class Snapshot {
   /// Snapshots with the same shapes have the same samples in the same places, but other values.
   [[nodiscard]] std::span<const StagedStatistics::Shape> shapes() const { return shapes_; }
 
-  [[nodiscard]] bool has(AllocatorFigure figure, Allocator allocator) const {
-    return (allocator_figures_[static_cast<std::size_t>(allocator)] >> static_cast<unsigned>(figure) & 1U) != 0;
-  }
-  /// Requires has().
-  [[nodiscard]] std::uint64_t value(AllocatorFigure figure, Allocator allocator) const {
-    return allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)];
-  }
-  /// For the snapshot's builder.
-  void set(AllocatorFigure figure, Allocator allocator, std::uint64_t value) {
-    allocator_figures_[static_cast<std::size_t>(allocator)] |= 1U << static_cast<unsigned>(figure);
-    allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)] = value;
-  }
-
-  /// Number of an allocator's types that the page omits; set by Selection.
-  [[nodiscard]] std::uint32_t unlisted_types(Allocator allocator) const {
-    return unlisted_types_[static_cast<std::size_t>(allocator)];
-  }
-  void set_unlisted_types(const std::array<std::uint32_t, kAllocatorCount>& counts) { unlisted_types_ = counts; }
+  /// The types of an allocator that the page omits; set by Selection.
+  struct Unlisted {
+    std::uint32_t types = 0;
+    std::optional<std::uint64_t> bytes = {};  ///< A series on the page; empty if none of its types has bytes.
+  };
+  std::array<Unlisted, kAllocatorCount> unlisted{};
 
   /// Removes every row with 0 in `keep`; the others stay in order. For the builder. Does not allocate.
   void keep_rows(std::span<const std::uint8_t> keep);
@@ -282,9 +281,6 @@ class Snapshot {
   std::array<std::uint64_t, kTierCount> machine_series_{};
   Buffer more_labels_;  // of samples, then of details
   std::vector<std::uint64_t> size_classes_;
-  std::array<std::uint32_t, kAllocatorCount> unlisted_types_{};
-  std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // bit sets of AllocatorFigure
-  std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;
 };

@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/not_copyable.h"
 #include "core/kernel/kernel_view.h"
-#include "daemon/exposition/format.h"
+#include "daemon/exposition/rendered_snapshot.h"
 
 namespace memstat {
 

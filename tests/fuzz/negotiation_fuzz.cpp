@@ -68,7 +68,7 @@ void memstat::fuzz(std::string_view bytes) {
   }
   MEMSTAT_FUZZ_REQUIRE(answer<AcceptedCodings>(upper) == answer<AcceptedCodings>(lines));
 
-  lines.emplace_back(content_type(ExpositionFormat::kProtobuf));
+  lines.emplace_back(descriptor_of(ExpositionFormat::kProtobuf).content_type);
   MEMSTAT_FUZZ_REQUIRE(answer<AcceptedFormats>(lines) == ExpositionFormat::kProtobuf);
   lines.back() = "x-gzip;q=0";
   MEMSTAT_FUZZ_REQUIRE(answer<AcceptedCodings>(lines) == ContentCoding::kIdentity);

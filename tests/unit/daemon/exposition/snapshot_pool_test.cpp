@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/exposition/snapshot_pool.h"
+#include "daemon/exposition/rendered_snapshot.h"
 
 #include "tests/support/test.h"
 

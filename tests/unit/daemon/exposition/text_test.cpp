@@ -103,7 +103,7 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     types_.size_classes = {16};
     types_.poll(staging);
   }
-  types_.snapshot.set(AllocatorFigure::kUnlistedBytes, Allocator::kUma, 1);
+  types_.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes = 1;
   for (const Tier tier : {Tier::kMinimal, Tier::kDefault, Tier::kFull}) {
     const std::string page(types_.page({.tier = tier, .per_cpu = false, .size_classes = false}));
     std::size_t expected = 0;

@@ -24,14 +24,12 @@ class ApiTest : public testing::Test {
   }
 
   PolledDaemon daemon_{OperatingSystem::kLinux};
-  Api api_{daemon_.pool,
-           daemon_.metrics,
-           *daemon_.poller,
-           &daemon_.poller->history(),
-           daemon_.poller.get(),
-           {.name = "db7", .os = "linux", .release = "6.1", .machine = "x86_64", .replay = {}},
-           "1.2.3",
-           42};
+  PagesOptions options_{.version = "1.2.3",
+                        .reload = {},
+                        .history = &daemon_.poller->history(),
+                        .diagnostician = daemon_.poller.get(),
+                        .host = {.name = "db7", .os = "linux", .release = "6.1", .machine = "x86_64", .replay = {}}};
+  Api api_{daemon_.pool, daemon_.metrics, *daemon_.poller, options_, 42};
 };
 
 TEST_F(ApiTest, BeforeTheFirstPollItIs503InJson) {

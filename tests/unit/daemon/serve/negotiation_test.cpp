@@ -50,6 +50,14 @@ std::string_view word_of(ExpositionFormat format) {
   return format == ExpositionFormat::kText ? "text" : format == ExpositionFormat::kProtobuf ? "protobuf" : "openmetrics";
 }
 
+// The choice for a single line.
+ExpositionFormat negotiate_format(std::string_view accept) {
+  return memstat::negotiate_format(std::vector<HttpHeader>{{"accept", accept}});
+}
+ContentCoding negotiate_coding(std::string_view accept) {
+  return memstat::negotiate_coding(std::vector<HttpHeader>{{"accept-encoding", accept}});
+}
+
 /// The answer to a header, or to all headers of a request.
 template <typename Header>
 std::string_view answer(const NegotiationCase& row, const Header& header) {
@@ -106,8 +114,8 @@ TEST(Negotiation, TakesEachPartOfAHeaderWithoutReadingBeyondIt) {
 
 TEST(ExpositionFormatNames, AreWhatANegotiationAsksFor) {
   for (const auto format : {ExpositionFormat::kText, ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf}) {
-    EXPECT_EQ(negotiate_format(content_type(format)), format) << content_type(format);
-    const std::string with_others = "text/plain;q=0.5,*/*;q=0.6," + std::string(content_type(format));
+    EXPECT_EQ(negotiate_format(descriptor_of(format).content_type), format) << descriptor_of(format).content_type;
+    const std::string with_others = "text/plain;q=0.5,*/*;q=0.6," + std::string(descriptor_of(format).content_type);
     EXPECT_EQ(negotiate_format(with_others), format) << with_others;
   }
 }

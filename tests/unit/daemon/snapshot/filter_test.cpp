@@ -2,6 +2,7 @@
 #include "daemon/snapshot/filter.h"
 
 #include "daemon/exposition/exposition.h"
+#include "daemon/snapshot/own_metrics.h"
 #include "tests/support/page.h"
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
@@ -10,7 +11,7 @@ namespace memstat {
 namespace {
 
 using testing::AllOf;
-using Words = std::vector<std::string_view>;
+using Words = std::vector<std::string>;
 
 /// Two allocators: uma with a, b, CPUs of b; slab with a and "odd\"\n".
 class PageFilterTest : public testing::Test {
@@ -27,12 +28,11 @@ class PageFilterTest : public testing::Test {
     types_.commit(slab_);
     types_.allocator = Allocator::kUma;
     types_.poll(uma_);
-    types_.snapshot.set(AllocatorFigure::kUnlistedBytes, Allocator::kUma, 7);
-    types_.snapshot.set(AllocatorFigure::kUnlistedBytes, Allocator::kSlab, 8);
+    types_.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes = 7;
+    types_.snapshot.unlisted[static_cast<std::size_t>(Allocator::kSlab)].bytes = 8;
   }
   [[nodiscard]] Result<PageFilter> make(const Words& allocators, const Words& types, const Words& names) const {
-    static constexpr std::string_view kOwn[] = {"memstat_series", "process_open_fds"};
-    return PageFilter::make(types_.snapshot, {.allocators = allocators, .types = types, .names = names}, kOwn);
+    return PageFilter::make(types_.snapshot, {.allocators = allocators, .types = types, .names = names});
   }
   [[nodiscard]] std::string page(const Words& allocators, const Words& types, const Words& names,
                                  const RenderOptions& options = {}) const {
@@ -163,7 +163,7 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
                     HasSubstr("memstatd --list-metrics"), Not(HasSubstr("sleepers"))));
   EXPECT_THAT(refusal({}, {}, {"proces_open_fds"}), HasSubstr("did you mean \"process_open_fds\"?"));
   EXPECT_EQ(refusal({}, {}, {"kmem"}),
-            "no metric is called \"kmem\"; there are " + std::to_string(metric_catalogue().size() + 2) +
+            "no metric is called \"kmem\"; there are " + std::to_string(metric_catalogue().size() + own_metrics().size()) +
                 ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of "
                 "/metrics");
   const std::string long_word(100'000, 'm');
@@ -179,7 +179,7 @@ TEST_F(PageFilterTest, RefusalsAreAlwaysShort) {
   many.poll(staging);
   const std::string word(100'000, 'y');
   const Words types = {word};
-  const auto refused = PageFilter::make(many.snapshot, {.allocators = {}, .types = types, .names = {}}, {});
+  const auto refused = PageFilter::make(many.snapshot, {.allocators = {}, .types = types, .names = {}});
   ASSERT_FALSE(refused);
   EXPECT_LT(refused.error().detail.size(), 5000U);
   EXPECT_THAT(refused.error().detail, HasSubstr("and 2960 more"));
@@ -188,7 +188,7 @@ TEST_F(PageFilterTest, RefusalsAreAlwaysShort) {
 TEST_F(PageFilterTest, WhileNothingIsListedOfTheAllocatorNoTypeIsJudged) {
   EXPECT_EQ(refusal({"malloc"}, {"temp"}, {}), "(nothing)") << "its source may be down";
   EXPECT_EQ(page({"malloc"}, {"temp"}, {}), "");
-  EXPECT_TRUE(PageFilter::make(Snapshot(), {.allocators = {}, .types = Words{"x"}, .names = {}}, {}));
+  EXPECT_TRUE(PageFilter::make(Snapshot(), {.allocators = {}, .types = Words{"x"}, .names = {}}));
 }
 
 }  // namespace

@@ -326,7 +326,7 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
         ASSERT_EQ(types.snapshot.series, 0U);
         continue;
       }
-      ASSERT_EQ(listed + types.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kUma), sum);
+      ASSERT_EQ(listed + types.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes.value(), sum);
       if (min_bytes == 0) {
         ASSERT_EQ(types.snapshot.series - 1 + types.snapshot.series_dropped, wanted);
       }
