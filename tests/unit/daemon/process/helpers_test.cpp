@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The daemon's process that reads the kernel, needed on FreeBSD, with this machine's kernel: polls go through it, it
 // reads nothing else, and when it dies the daemon continues.
-#include "daemon/process/kernel_reader.h"
+#include "daemon/process/helpers.h"
 
 #include <fcntl.h>
 
