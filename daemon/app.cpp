@@ -33,7 +33,6 @@
 #include "daemon/process/signals.h"
 #include "daemon/process/startup.h"
 #include "daemon/process/stop_deadline.h"
-#include "daemon/selftest/missing_mounts.h"
 #include "daemon/selftest/selftest.h"
 #include "daemon/serve/authentication.h"
 #include "daemon/serve/endpoints.h"

@@ -14,11 +14,12 @@
 #include <utility>
 
 #include "core/base/mutex.h"
+#include "core/base/text.h"
 #include "core/kernel/open_view.h"
 #include "core/query.h"
-#include "daemon/selftest/missing_mounts.h"
 
 namespace memstat {
+
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
@@ -73,24 +74,6 @@ void run_attempt(const std::shared_ptr<Attempt>& kept) {
   attempt.changed.notify_one();
 }
 
-/// The thread of a trial. It is abandoned only if the kernel blocks it, because a later fork requires a single thread.
-class AttemptThread {
- public:
-  explicit AttemptThread(const std::shared_ptr<Attempt>& attempt) : attempt_(*attempt), thread_(run_attempt, attempt) {}
-  ~AttemptThread() { is_over() ? thread_.join() : thread_.detach(); }
-  AttemptThread(const AttemptThread&) = delete;
-  AttemptThread& operator=(const AttemptThread&) = delete;
-
- private:
-  bool is_over() {
-    const MutexLock lock(attempt_.mutex);
-    return attempt_.outcome.has_value();
-  }
-
-  Attempt& attempt_;  // kept alive by the caller
-  std::thread thread_;
-};
-
 SourceHealth health_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotPresent: return SourceHealth::kAbsent;
@@ -143,7 +126,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .max_files = source.max_files};
   if (progress) progress(source.name);
   const auto kept = std::make_shared<Attempt>(view, source);
-  const AttemptThread thread(kept);
+  std::thread thread(run_attempt, kept);
   Attempt& attempt = *kept;
   const MutexLock lock(attempt.mutex);
   constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds(100);
@@ -152,6 +135,8 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                              [&attempt]() MEMSTAT_REQUIRES(attempt.mutex) { return attempt.outcome.has_value(); });
     if (progress) progress(source.name);
   }
+  // Abandoned only if the kernel blocks it, because a later fork requires a single thread.
+  attempt.outcome ? thread.join() : thread.detach();
   Error error{.code = ErrorCode::kTimeout};
   if (!attempt.outcome) {
     error.detail = "no answer within " + std::to_string(patience / std::chrono::seconds(1)) + " s";
@@ -356,6 +341,53 @@ Result<SelfTest> test_this_machine(const SelfTestProgress& progress) {
   auto opened = open_view(std::string(kLiveReference));
   if (!opened) return std::move(opened.error());
   return run_selftest(std::shared_ptr<KernelView>(std::move(opened->view)), all_sources(), kPatience, ::geteuid(), progress);
+}
+
+namespace {
+
+/// "sysfs is not mounted at /sys, where figures of ... are; to get them, ..."
+std::string line_of(std::string_view what, std::string_view where, const std::string& figures) {
+  const std::string type(what);
+  const std::string place(where);
+  return type + " is not mounted at " + place + ", where " + figures + " are; to get them, run as root: mount -t " + type +
+         " " + type + " " + place;
+}
+
+template <typename Reads>
+std::string figures_of(std::span<const SourceDescriptor* const> sources, Reads reads) {
+  std::vector<std::string_view> names;
+  for (const SourceDescriptor* const source : sources) {
+    if (source->os == OperatingSystem::kLinux && reads(*source)) names.push_back(source->name);
+  }
+  return "figures of " + join_words(names, " and ");
+}
+
+}  // namespace
+
+std::string missing_proc(KernelView& view) {
+  if (view.os() != OperatingSystem::kLinux) return {};
+  Buffer name;
+  const Result<void> read = view.read_file("/proc/sys/kernel/ostype", name);  // the option subset=pid hides it, too
+  if (read || read.error().code != ErrorCode::kNotPresent) return {};
+  return line_of("proc", "/proc", "most figures");
+}
+
+std::vector<std::string> missing_mounts(KernelView& view, std::span<const SourceDescriptor* const> sources) {
+  if (view.os() != OperatingSystem::kLinux) return {};
+  std::vector<std::string> lines;
+  if (std::string proc = missing_proc(view); !proc.empty()) lines.push_back(std::move(proc));
+  std::vector<std::string> names;
+  const Result<void> sysfs = view.list_directory("/sys/kernel", names);
+  names.clear();
+  if (!sysfs && sysfs.error().code == ErrorCode::kNotPresent) {
+    const auto reads = [](const SourceDescriptor& source) { return source.origin.find("/sys/") != std::string_view::npos; };
+    lines.push_back(line_of("sysfs", "/sys", figures_of(sources, reads)));
+  } else if (sysfs && view.list_directory("/sys/kernel/debug", names) && names.empty()) {
+    // If the kernel has debugfs, sysfs has this directory as its mount point.
+    const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
+    lines.push_back(line_of("debugfs", "/sys/kernel/debug", figures_of(sources, reads)));
+  }
+  return lines;
 }
 
 }  // namespace memstat

@@ -19,7 +19,7 @@
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
-#include "daemon/selftest/missing_mounts.h"
+#include "daemon/selftest/selftest.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
 #include "daemon/telemetry/source_status.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/selftest/missing_mounts.h"
+#include "daemon/selftest/selftest.h"
 
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"

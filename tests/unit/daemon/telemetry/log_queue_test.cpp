@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/telemetry/log_queue.h"
+#include "daemon/telemetry/log.h"
 
 #include "tests/support/test.h"
 
