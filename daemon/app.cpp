@@ -68,16 +68,6 @@ int print_selftest() {
   return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
 }
 
-/// Objects used by threads while the daemon serves, in order of creation.
-struct Serving {
-  std::unique_ptr<StopDeadline> stop_deadline;
-  std::unique_ptr<PollRecorder> recorder;
-  std::unique_ptr<PollPacer> pacer;
-  std::unique_ptr<PollLoop> loop;
-  std::unique_ptr<Pages> pages;
-  std::unique_ptr<ServiceWatch> watch;
-};
-
 /// The daemon after options and configuration are known.
 class App {
  public:
@@ -97,18 +87,17 @@ class App {
   Result<void> listen();
   int once();
   bool finish_recording(PollRecorder& recorder, const std::function<bool()>& must_stop = {});
+  std::unique_ptr<PollPacer> make_pacer(PollRecorder& recorder);
   int serve();
-  int serve(Serving& serving);
-  void make_threads(Serving& serving);
-  void watch(Serving& serving);
+  void make_threads();
+  void watch();
   [[nodiscard]] std::string service_status() const;
-  int stop(Serving& serving, int signal);
+  int stop(int signal);
   int fail(std::string_view message);
   Result<void> give_up_privileges();
-  Result<void> start_server(Pages& pages);
-  int wait_for_signals(Serving& serving);
-  std::vector<std::string> reload(PollLoop& loop);
-  [[nodiscard]] HttpServerOptions server_options();
+  Result<void> start_server();
+  int wait_for_signals();
+  std::vector<std::string> reload();
   [[nodiscard]] HostInfo host() const;
   /// The time of a poll's figures; empty for a live kernel, where it is now.
   [[nodiscard]] std::function<std::int64_t()> realtime_of_polls() const {
@@ -147,13 +136,21 @@ class App {
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
   HostInfo host_;  // known members only
-  std::unique_ptr<Authentication> authentication_;
+  Authentication authentication_{config_.basic_auth};
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
   ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // outlives all callers of reload
   std::atomic<std::int64_t> scrape_age_ns_{0};                       // key poll.on_scrape; 0: off
   bool is_memory_locked_ = false;
   std::atomic<bool> has_per_cpu_{false};  // whether key per_cpu selects any type
+
+  // Used by threads while the daemon serves, in order of creation.
+  std::unique_ptr<StopDeadline> stop_deadline_;
+  std::unique_ptr<PollRecorder> poll_recorder_;
+  std::unique_ptr<PollPacer> pacer_;
+  std::unique_ptr<PollLoop> loop_;
+  std::unique_ptr<Pages> pages_;
+  std::unique_ptr<ServiceWatch> service_watch_;
 };
 
 // Must come first: sources keep thousands of files open, and a port below 1024 needs root.
@@ -227,19 +224,11 @@ int App::once() {
   std::signal(SIGPIPE, SIG_IGN);
   PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
-  if (capture_ != nullptr) {
-    ReplayPacer pacer(clock_, *capture_, *poller_, recorder, {.speed = 1, .loop = false, .polls = options_.polls});
-    while (pacer.next_due_ns()) {
-      any_up = poller_->poll(pacer.begin());
-      pacer.finish();
-    }
-  } else {
-    LivePacer pacer(clock_, metrics_, recorder, config_, options_.polls.value_or(1));
-    while (const auto due_ns = pacer.next_due_ns()) {
-      std::this_thread::sleep_until(TimePoint{std::chrono::nanoseconds(*due_ns)});
-      any_up = poller_->poll(pacer.begin());
-      pacer.finish();
-    }
+  const std::unique_ptr<PollPacer> pacer = make_pacer(recorder);
+  while (const auto due_ns = pacer->next_due_ns()) {
+    if (capture_ == nullptr) std::this_thread::sleep_until(TimePoint{std::chrono::nanoseconds(*due_ns)});
+    any_up = poller_->poll(pacer->begin());
+    pacer->finish();
   }
   const bool is_recorded = finish_recording(recorder);
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
@@ -255,6 +244,17 @@ int App::once() {
   }
   if (!any_up) return fail("no source is up; see the log lines above");
   return is_recorded ? kDone : kCouldNotRun;
+}
+
+std::unique_ptr<PollPacer> App::make_pacer(PollRecorder& recorder) {
+  if (capture_ == nullptr) {
+    const auto polls = options_.once ? options_.polls.value_or(1) : options_.polls;
+    return std::make_unique<LivePacer>(clock_, metrics_, recorder, config_, polls);
+  }
+  return std::make_unique<ReplayPacer>(
+      clock_, *capture_, *poller_, recorder,
+      ReplayPacer::Options{
+          .speed = options_.replay_speed, .loop = options_.replay_loop && !options_.once, .polls = options_.polls});
 }
 
 bool App::finish_recording(PollRecorder& recorder, const std::function<bool()>& must_stop) {
@@ -285,14 +285,6 @@ HostInfo App::host() const {
     host.machine = system.machine;
   }
   return host;
-}
-
-HttpServerOptions App::server_options() {
-  HttpServerOptions options;
-  options.listen = config_.listen;
-  options.allow = config_.allow;
-  options.log = [this](std::string_view message) { log_.write(LogLevel::kDebug, message); };
-  return options;
 }
 
 Result<void> App::give_up_privileges() {
@@ -331,10 +323,12 @@ Result<void> App::give_up_privileges() {
   return {};
 }
 
-Result<void> App::start_server(Pages& pages) {
-  auto server = HttpServer::start(server_options(), std::move(listeners_), [this, &pages](const HttpRequest& request) {
-    auto refusal = authentication_->refuse(request);
-    return refusal ? *std::move(refusal) : pages.respond(request);
+Result<void> App::start_server() {
+  HttpServerOptions options{.listen = config_.listen, .allow = config_.allow};
+  options.log = [this](std::string_view message) { log_.write(LogLevel::kDebug, message); };
+  auto server = HttpServer::start(std::move(options), std::move(listeners_), [this](const HttpRequest& request) {
+    auto refusal = authentication_.refuse(request);
+    return refusal ? *std::move(refusal) : pages_->respond(request);
   });
   if (!server) return server.error();
   server_ = *std::move(server);
@@ -343,7 +337,7 @@ Result<void> App::start_server(Pages& pages) {
   return {};
 }
 
-std::vector<std::string> App::reload(PollLoop& loop) try {
+std::vector<std::string> App::reload() try {
   const MutexLock lock(reload_mutex_);
   const Reloading reloading(watch_);
   ConfigResult loaded = file_.load();
@@ -359,8 +353,8 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
     log_.warning("these keys need a restart: " + changed);
   }
   log_.configure(config.log);
-  authentication_->configure(config.basic_auth);
-  loop.configure(config);
+  authentication_.configure(config.basic_auth);
+  loop_->configure(config);
   config_ = std::move(config);
   publish_settings();
   metrics_.config_reloaded(true);
@@ -372,14 +366,14 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
   return {std::string(why(exception))};
 }
 
-int App::wait_for_signals(Serving& serving) {
+int App::wait_for_signals() {
   while (true) {
     const int signal = wait_for_signal();
     if (signal == SIGCHLD) helper_.watch();
     if (signal == SIGCHLD && reader_.watch()) continue;
     if (signal != SIGHUP) return signal;  // stop also if the reader is gone, since the page would become stale
     try {
-      reload(*serving.loop);
+      reload();
     } catch (const std::bad_alloc&) {  // no memory even for an answer to the client
     }
   }
@@ -389,9 +383,13 @@ int App::serve() {
   if (const Result<void> dropped = give_up_privileges(); !dropped) return fail(to_string(dropped.error()));
   // Before any thread exists, so that only the main thread receives them.
   block_stop_signals();
-  Serving serving;
   try {
-    return serve(serving);
+    log_.start_thread();
+    make_threads();
+    if (const Result<void> started = start_server(); !started) return fail(to_string(started.error()));
+    watch();
+    loop_->start();
+    return stop(wait_for_signals());
   } catch (const std::exception& exception) {
     // Do not unwind further: running threads use these objects.
     log_.flush(kLogPatience);
@@ -400,46 +398,39 @@ int App::serve() {
   }
 }
 
-void App::make_threads(Serving& serving) {
-  authentication_ = std::make_unique<Authentication>(config_.basic_auth);
-  serving.stop_deadline = std::make_unique<StopDeadline>([this](std::string_view step) {
+void App::make_threads() {
+  stop_deadline_ = std::make_unique<StopDeadline>([this](std::string_view step) {
     log_.error("some work did not end in time (" + std::string(step) + "); memstatd exits without it");
     if (is_recording_open_) log_.error("the recording is incomplete");
     log_.flush(kLogPatience);
     std::_Exit(is_recording_open_ || reader_.is_lost() ? kCouldNotRun : kDone);
   });
-  serving.recorder = std::make_unique<PollRecorder>(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(),
-                                                    PollRecorder::Manner::kInThread);
-  std::function<void()> on_end;
-  if (capture_ != nullptr) {
-    serving.pacer = std::make_unique<ReplayPacer>(
-        clock_, *capture_, *poller_, *serving.recorder,
-        ReplayPacer::Options{.speed = options_.replay_speed, .loop = options_.replay_loop, .polls = options_.polls});
-    on_end = [this] { log_.info("the replay has ended; the last poll stays"); };
-  } else {
-    serving.pacer = std::make_unique<LivePacer>(clock_, metrics_, *serving.recorder, config_, options_.polls);
+  poll_recorder_ = std::make_unique<PollRecorder>(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(),
+                                                  PollRecorder::Manner::kInThread);
+  pacer_ = make_pacer(*poll_recorder_);
+  std::function<void()> on_end = [this] { log_.info("the replay has ended; the last poll stays"); };
+  if (capture_ == nullptr) {
     on_end = [this] {
       has_polled_all_ = true;
       kill(getpid(), SIGTERM);
     };
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
-  serving.loop = std::make_unique<PollLoop>(*poller_, *serving.pacer, on_end, [this, &serving] {
+  loop_ = std::make_unique<PollLoop>(*poller_, *pacer_, on_end, [this] {
     if (textfile_writer_) textfile_writer_->notify();
-    if (serving.watch) serving.watch->polled();
+    if (service_watch_) service_watch_->polled();
     metrics_.log_lines_dropped(log_.dropped());
     release_startup_memory(is_memory_locked_);
   });
-  PollLoop& loop = *serving.loop;
-  Pages::Options of_pages{MEMSTAT_VERSION, config_.enable_reload, [this, &loop] { return reload(loop); }};
-  of_pages.refresh = [this, &loop](TimePoint deadline) {
-    if (const std::int64_t age = scrape_age_ns_; age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
+  Pages::Options of_pages{MEMSTAT_VERSION, config_.enable_reload, [this] { return reload(); }};
+  of_pages.refresh = [this](TimePoint deadline) {
+    if (const std::int64_t age = scrape_age_ns_; age != 0) loop_->refresh(std::chrono::nanoseconds(age), deadline);
   };
   of_pages.history = &poller_->history();
   of_pages.diagnostician = poller_.get();
   of_pages.host = host();
   of_pages.has_per_cpu = [this] { return has_per_cpu_.load(); };
-  serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));
+  pages_ = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));
 }
 
 std::string App::service_status() const {
@@ -453,40 +444,30 @@ std::string App::service_status() const {
   return status;
 }
 
-void App::watch(Serving& serving) {
+void App::watch() {
   if (!manager_.is_there()) return;
   static constexpr std::chrono::milliseconds kPatience{1000};
-  PollLoop& loop = *serving.loop;
-  serving.watch = std::make_unique<ServiceWatch>(
+  service_watch_ = std::make_unique<ServiceWatch>(
       manager_,
       ServiceWatch::Checks{.is_first_poll_served = [this] { return server_->answers("/metrics", kPatience); },
                            .is_serving = [this] { return server_->answers("/-/healthy", kPatience); },
-                           .is_polling = [&loop](std::chrono::nanoseconds patience) { return !loop.is_late(patience); },
+                           .is_polling = [this](std::chrono::nanoseconds patience) { return !loop_->is_late(patience); },
                            .status = [this] { return service_status(); }});
   const MutexLock lock(reload_mutex_);
-  watch_ = serving.watch.get();
+  watch_ = service_watch_.get();
 }
 
-int App::serve(Serving& serving) {
-  log_.start_thread();
-  make_threads(serving);
-  if (const Result<void> started = start_server(*serving.pages); !started) return fail(to_string(started.error()));
-  watch(serving);
-  serving.loop->start();
-  return stop(serving, wait_for_signals(serving));
-}
-
-int App::stop(Serving& serving, int signal) {
+int App::stop(int signal) {
   const TimePoint asked = clock_.now();
-  StopDeadline& deadline = *serving.stop_deadline;
+  StopDeadline& deadline = *stop_deadline_;
   deadline.begin({.patience = kStopTime, .limit = kRecordingTime + kStopTime}, "the current poll");
   manager_.notify("STOPPING=1");
   if (signal != SIGCHLD) log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
-  serving.loop->stop();  // first, because requests may wait for a poll
+  loop_->stop();  // first, because requests may wait for a poll
   deadline.next("requests");
-  authentication_->stop();
+  authentication_.stop();
   server_->stop();
-  serving.watch.reset();
+  service_watch_.reset();
   deadline.next("the text file");
   textfile_writer_.reset();
   deadline.next("the recording");
@@ -498,7 +479,7 @@ int App::stop(Serving& serving, int signal) {
     deadline.progress();
     return clock_.now() >= due;
   };
-  const int status = finish_recording(*serving.recorder, must_stop) && !reader_.is_lost() ? kDone : kCouldNotRun;
+  const int status = finish_recording(*poll_recorder_, must_stop) && !reader_.is_lost() ? kDone : kCouldNotRun;
   deadline.cancel();
   log_.info("stopped");
   // Threads stuck in the kernel cannot be joined, so exit without destroying their objects.

@@ -7,7 +7,7 @@ namespace memstat {
 
 std::optional<std::int64_t> LivePacer::next_due_ns() {
   if (polls_left_ == std::uint64_t{0}) return std::nullopt;
-  return schedule_.due_ns();
+  return due_ns_;
 }
 
 std::int64_t LivePacer::begin() {
@@ -19,12 +19,18 @@ std::int64_t LivePacer::begin() {
 void LivePacer::finish() {
   recorder_.finish();
   if (polls_left_) --*polls_left_;
-  if (const std::int64_t missed = schedule_.advance(clock_.monotonic_ns()); missed > 0) {
-    metrics_.polls_missed(static_cast<std::size_t>(missed));
-  }
+  due_ns_ += interval_ns_;
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  if (due_ns_ > now_ns) return;
+  const std::int64_t missed = (now_ns - due_ns_) / interval_ns_ + 1;
+  due_ns_ += missed * interval_ns_;
+  metrics_.polls_missed(static_cast<std::size_t>(missed));
 }
 
-void LivePacer::configure(const Config& config) { schedule_.restart(clock_.monotonic_ns(), config.poll.interval.count()); }
+void LivePacer::configure(const Config& config) {
+  interval_ns_ = config.poll.interval.count();
+  due_ns_ = clock_.monotonic_ns() + interval_ns_;
+}
 
 ReplayPacer::ReplayPacer(const Clock& clock, ReplayKernelView& capture, Poller& poller, PollRecorder& recorder,
                          Options options)

@@ -11,7 +11,8 @@
 
 namespace memstat {
 
-/// Polls the live kernel at a fixed interval, without end or N times.
+/// Polls the live kernel at absolute deadlines, without end or N times. Missed deadlines are counted and skipped, not made
+/// up for.
 class LivePacer final : public PollPacer {
  public:
   LivePacer(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
@@ -19,7 +20,8 @@ class LivePacer final : public PollPacer {
       : clock_(clock),
         metrics_(metrics),
         recorder_(recorder),
-        schedule_(clock.monotonic_ns(), config.poll.interval.count()),
+        due_ns_(clock.monotonic_ns()),
+        interval_ns_(config.poll.interval.count()),
         polls_left_(polls) {}
 
   std::optional<std::int64_t> next_due_ns() override;
@@ -33,7 +35,8 @@ class LivePacer final : public PollPacer {
   const Clock& clock_;
   SelfMetrics& metrics_;
   PollRecorder& recorder_;
-  PollSchedule schedule_;
+  std::int64_t due_ns_;
+  std::int64_t interval_ns_;
   std::optional<std::uint64_t> polls_left_;
 };
 

@@ -16,19 +16,6 @@ constexpr std::chrono::milliseconds kTendInterval{250};
 
 }  // namespace
 
-std::int64_t PollSchedule::advance(std::int64_t now_ns) {
-  due_ns_ += interval_ns_;
-  if (due_ns_ > now_ns) return 0;
-  const std::int64_t missed = (now_ns - due_ns_) / interval_ns_ + 1;
-  due_ns_ += missed * interval_ns_;
-  return missed;
-}
-
-void PollSchedule::restart(std::int64_t now_ns, std::int64_t interval_ns) {
-  interval_ns_ = interval_ns;
-  due_ns_ = now_ns + interval_ns;
-}
-
 void PollLoop::start() {
   thread_ = std::thread([this] { run(); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The polling thread, and its schedule: absolute deadlines on a live kernel, the capture's times in a replay.
+// The polling thread. pacer.h has its schedule.
 #pragma once
 
 #include <chrono>
@@ -14,23 +14,6 @@
 #include "daemon/poll/poller.h"
 
 namespace memstat {
-
-/// Absolute monotonic deadlines at a fixed interval. Missed ones are counted and skipped, not made up for.
-class PollSchedule {
- public:
-  /// The first poll is due at `first_ns`.
-  PollSchedule(std::int64_t first_ns, std::int64_t interval_ns) : due_ns_(first_ns), interval_ns_(interval_ns) {}
-
-  [[nodiscard]] std::int64_t due_ns() const { return due_ns_; }
-  /// Moves to the first deadline after `now_ns`. Returns how many were missed.
-  std::int64_t advance(std::int64_t now_ns);
-  /// Changes the interval; the next deadline is one interval after `now_ns`.
-  void restart(std::int64_t now_ns, std::int64_t interval_ns);
-
- private:
-  std::int64_t due_ns_;
-  std::int64_t interval_ns_;
-};
 
 /// Decides when to poll, and prepares the view for each poll.
 class PollPacer {
