@@ -12,35 +12,22 @@
 
 namespace memstat {
 
+/// A thread that reads. Guarded by Shared::mutex.
+struct ReaderThread::Worker {
+  /// What it reads next. A thread that was late and has been given up must take its own source, not the next one's.
+  std::shared_ptr<SourceReader> source;
+};
+
 /// Outlives the ReaderThread if a read hangs.
 struct ReaderThread::Shared {
-  /// The next read, for one particular thread: a thread that was late and has been given up must take its own source,
-  /// not the next one's.
-  struct Turn {
-    std::uint64_t worker;
-    std::shared_ptr<SourceReader> source;
-  };
-
   explicit Shared(std::shared_ptr<KernelView> view_of_sources) : view(std::move(view_of_sources)) {}
   [[nodiscard]] bool is_read(const SourceReader& source) const MEMSTAT_REQUIRES(mutex) {
     return std::find(being_read.begin(), being_read.end(), &source) != being_read.end();
-  }
-  [[nodiscard]] bool has_turn(std::uint64_t number) const MEMSTAT_REQUIRES(mutex) {
-    return std::any_of(turns.begin(), turns.end(), [number](const Turn& turn) { return turn.worker == number; });
-  }
-  /// Null if there is none for this thread.
-  std::shared_ptr<SourceReader> take_turn(std::uint64_t number) MEMSTAT_REQUIRES(mutex) {
-    const auto turn = std::find_if(turns.begin(), turns.end(), [number](const Turn& one) { return one.worker == number; });
-    if (turn == turns.end()) return nullptr;
-    std::shared_ptr<SourceReader> source = std::move(turn->source);
-    turns.erase(turn);
-    return source;
   }
   [[nodiscard]] bool is_done() const MEMSTAT_REQUIRES(mutex) { return at == batch.size(); }
   /// Reserves memory, so that nothing throws during reads.
   void reserve(std::size_t reads) MEMSTAT_REQUIRES(mutex) {
     batch.reserve(reads);
-    turns.reserve(turns.size() + reads);
     being_read.reserve(being_read.size() + reads);
   }
   /// Assigns the source at `at`, if any, to the current thread.
@@ -48,7 +35,7 @@ struct ReaderThread::Shared {
     if (is_done()) return;
     begun = system_clock().now();
     being_read.push_back(batch[at]->source.get());
-    turns.push_back({.worker = worker, .source = batch[at]->source});
+    worker->source = batch[at]->source;
   }
   /// Completes the read at `at`.
   void finish(Result<void> result) MEMSTAT_REQUIRES(mutex) {
@@ -58,7 +45,7 @@ struct ReaderThread::Shared {
   }
   /// Abandons the current thread to its read.
   void give_up() MEMSTAT_REQUIRES(mutex) {
-    ++worker;
+    worker = nullptr;
     ++stuck;
   }
 
@@ -66,11 +53,10 @@ struct ReaderThread::Shared {
   Mutex mutex;
   CondVar wake_worker;
   CondVar wake_poller;
-  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;        // ID of the current thread; older threads hang
+  std::shared_ptr<Worker> worker MEMSTAT_GUARDED_BY(mutex);  // the current thread, if any; older threads hang
   std::vector<SourceRead*> batch MEMSTAT_GUARDED_BY(mutex);  // owned by the caller of read(), who is waiting
   std::size_t at MEMSTAT_GUARDED_BY(mutex) = 0;              // index of the current read
   TimePoint begun MEMSTAT_GUARDED_BY(mutex);                 // start time of the current read
-  std::vector<Turn> turns MEMSTAT_GUARDED_BY(mutex);         // not started yet
   std::vector<const SourceReader*> being_read MEMSTAT_GUARDED_BY(mutex);
   std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
   bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
@@ -118,19 +104,19 @@ ReaderThread::~ReaderThread() {
   thread_.join();  // idle: a hanging thread was detached at its deadline
 }
 
-void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t number) {
+void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker) {
   name_thread("memstatd-read");
   MutexLock lock(shared->mutex);
   while (true) {
     shared->wake_worker.wait(
-        shared->mutex, [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->has_turn(number) || shared->must_stop; });
-    const std::shared_ptr<SourceReader> source = shared->take_turn(number);
+        shared->mutex, [&]() MEMSTAT_REQUIRES(shared->mutex) { return worker->source != nullptr || shared->must_stop; });
+    const std::shared_ptr<SourceReader> source = std::exchange(worker->source, nullptr);
     if (source == nullptr) return;
     lock.unlock();
     Result<void> result = read_guarded(*source, *shared->view);
     lock.lock();
     std::erase(shared->being_read, source.get());
-    if (shared->worker != number) {
+    if (shared->worker != worker) {
       --shared->stuck;
       return;
     }
@@ -143,8 +129,10 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t num
   }
 }
 
-void ReaderThread::start(std::uint64_t number) {
-  thread_ = std::thread([shared = shared_, number] { work(shared, number); });
+std::shared_ptr<ReaderThread::Worker> ReaderThread::start() {
+  auto worker = std::make_shared<Worker>();
+  thread_ = std::thread([shared = shared_, worker] { work(shared, worker); });
+  return worker;
 }
 
 void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds timeout) {
@@ -164,7 +152,7 @@ void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds ti
     }
   }
   if (!shared.is_done() && !shared.is_cancelled) {
-    if (!thread_.joinable()) start(shared.worker);
+    if (!thread_.joinable()) shared.worker = start();
     shared.begin();
   }
   while (!shared.is_done() && !shared.is_cancelled) {
@@ -181,7 +169,7 @@ void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds ti
                                 "no answer within " + std::to_string(milliseconds) +
                                     " ms (poll.timeout); the read continues on its own; other sources are not affected"));
     if (shared.is_done()) break;
-    start(shared.worker);
+    shared.worker = start();
     shared.begin();
   }
   if (!shared.is_done() && shared.is_read(*shared.batch[shared.at]->source)) {

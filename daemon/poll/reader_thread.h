@@ -53,8 +53,9 @@ class ReaderThread {
 
  private:
   struct Shared;
-  static void work(const std::shared_ptr<Shared>& shared, std::uint64_t number);
-  void start(std::uint64_t number);
+  struct Worker;
+  static void work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker);
+  std::shared_ptr<Worker> start();
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
