@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "core/base/result.h"
 #include "core/source_option.h"
 
 namespace memstat {
@@ -53,10 +52,5 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
 
 /// "listen and user": the changed keys that take effect only at start; "": none.
 std::string changed_restart_keys(const Config& before, const Config& after);
-
-/// Reads the file to its end. Errors: those of open(2) and read(2), with path and advice; kIo with EINVAL if it is not a
-/// regular file, with EFBIG above kMaxConfigBytes. Blocks for as long as the file system does, so the daemon reads its own
-/// configuration with ConfigFile. Throws nothing except std::bad_alloc.
-Result<std::string> read_config_file(const std::string& path);
 
 }  // namespace memstat

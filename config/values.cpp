@@ -71,21 +71,19 @@ const Unit* find_unit(std::span<const Unit> units, std::string_view name) {
   return nullptr;
 }
 
+/// The enumerator, counted from 0, that is called like this.
 template <typename T>
-struct Word {
-  std::string_view word;
-  T value;
-};
-
-template <typename T, std::size_t N>
-Result<T> parse_word(std::string_view text, const std::array<Word<T>, N>& words) {
-  std::vector<std::string_view> choice;
-  for (const Word<T>& candidate : words) {
-    if (candidate.word == text) return candidate.value;
-    choice.push_back(candidate.word);
-  }
-  return wrong(text, "is not a known value; write " + join_words(choice, " or "));
+Result<T> parse_word(std::string_view text, std::span<const std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found != words.end()) return static_cast<T>(found - words.begin());
+  return wrong(text, "is not a known value; write " + join_words(words, " or "));
 }
+
+constexpr std::string_view kTiers[] = {"minimal", "default", "full"};
+constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warning", "error"};
+constexpr std::string_view kLogFormats[] = {"text", "json"};
+constexpr std::string_view kEventsModes[] = {"off", "failures", "counters", "full"};
+constexpr std::string_view kSwitches[] = {"auto", "on", "off"};
 
 }  // namespace
 
@@ -308,32 +306,13 @@ Result<std::string> parse_client_name(std::string_view text) {
   return wrong(text, "is not the name of a client; write one without colons, such as prometheus");
 }
 
-Result<Tier> parse_tier(std::string_view text) {
-  static constexpr std::array<Word<Tier>, 3> kWords = {
-      {{"minimal", Tier::kMinimal}, {"default", Tier::kDefault}, {"full", Tier::kFull}}};
-  return parse_word(text, kWords);
-}
+Result<Tier> parse_tier(std::string_view text) { return parse_word<Tier>(text, kTiers); }
+Result<LogLevel> parse_log_level(std::string_view text) { return parse_word<LogLevel>(text, kLogLevels); }
+Result<LogFormat> parse_log_format(std::string_view text) { return parse_word<LogFormat>(text, kLogFormats); }
+Result<EventsMode> parse_events_mode(std::string_view text) { return parse_word<EventsMode>(text, kEventsModes); }
+Result<Switch> parse_switch(std::string_view text) { return parse_word<Switch>(text, kSwitches); }
 
-Result<LogLevel> parse_log_level(std::string_view text) {
-  static constexpr std::array<Word<LogLevel>, 5> kWords = {{{"trace", LogLevel::kTrace},
-                                                            {"debug", LogLevel::kDebug},
-                                                            {"info", LogLevel::kInfo},
-                                                            {"warning", LogLevel::kWarning},
-                                                            {"error", LogLevel::kError}}};
-  return parse_word(text, kWords);
-}
-
-Result<LogFormat> parse_log_format(std::string_view text) {
-  static constexpr std::array<Word<LogFormat>, 2> kWords = {{{"text", LogFormat::kText}, {"json", LogFormat::kJson}}};
-  return parse_word(text, kWords);
-}
-
-constexpr std::array<Word<EventsMode>, 4> kEventsModes = {{{"off", EventsMode::kOff},
-                                                           {"failures", EventsMode::kFailures},
-                                                           {"counters", EventsMode::kCounters},
-                                                           {"full", EventsMode::kFull}}};
-Result<EventsMode> parse_events_mode(std::string_view text) { return parse_word(text, kEventsModes); }
-std::string_view to_string(EventsMode mode) { return kEventsModes[static_cast<std::size_t>(mode)].word; }
+std::string_view to_string(EventsMode mode) { return kEventsModes[static_cast<std::size_t>(mode)]; }
 
 Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   constexpr std::uint64_t kMaxPercent = 6400;
@@ -354,12 +333,6 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text) {
     return wrong(text, "is out of range; write 0.01% to 6400%, or remove the key for 1%");
   }
   return static_cast<std::uint32_t>(all * 100);
-}
-
-Result<Switch> parse_switch(std::string_view text) {
-  static constexpr std::array<Word<Switch>, 3> kWords = {
-      {{"auto", Switch::kAuto}, {"on", Switch::kOn}, {"off", Switch::kOff}}};
-  return parse_word(text, kWords);
 }
 
 std::string printable(std::string_view text) {

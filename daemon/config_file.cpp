@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "config/config_bytes.h"
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
 #include "core/source.h"
@@ -22,6 +24,67 @@ constexpr std::chrono::milliseconds kBetweenLooks{20};
 #if !defined(MEMSTAT_SANITIZED)
 constexpr std::size_t kStackBytes = 128 * 1024;  // enough for a few system calls, and for a preloaded library around them
 #endif
+constexpr std::string_view kNotRegular =
+    "the configuration must be a regular file, "
+    "not a pipe or a device such as /dev/null: it is read again at each reload; for the defaults, use an empty file";
+
+/// The result of a read.
+struct ConfigBytes {
+  std::string_view failure = {};  ///< Why it stopped; "" for a file that was read to its end.
+  int system_errno = 0;
+  std::size_t size = 0;             ///< Bytes read.
+  UniqueFd descriptor = {};         ///< The open file.
+  bool is_readable_by_all = false;  ///< Every account may read the file, by its mode.
+
+  ConfigBytes fail(std::string_view why, int because) && {
+    failure = why;
+    system_errno = because;
+    descriptor = UniqueFd();
+    return std::move(*this);
+  }
+  /// Whether permissions or the sandbox forbid this process to read the file.
+  [[nodiscard]] bool is_refused() const noexcept {
+    return !failure.empty() && code_of_errno(system_errno) == ErrorCode::kPermission;
+  }
+  [[nodiscard]] Error error(const std::string& path) const {
+    Error error = system_error(path, system_errno, failure);
+    if (failure == kNotRegular) error.system_errno = 0;  // no system call has failed
+    return error;
+  }
+};
+
+/// Reads the open file to its end into `room`. A file that leaves no free byte in `room` is too large. Only regular files
+/// are read, since a pipe or a device may never end. Does not allocate. Blocks while the file system does not respond.
+ConfigBytes read_bytes(UniqueFd descriptor, std::span<char> room) noexcept {
+  ConfigBytes bytes{.descriptor = std::move(descriptor)};
+  const int file = bytes.descriptor.get();
+  struct stat about = {};
+  if (fstat(file, &about) != 0) return std::move(bytes).fail("cannot read the configuration", errno);
+  if (S_ISDIR(about.st_mode)) {
+    return std::move(bytes).fail("cannot read the configuration; name the file in this directory", EISDIR);
+  }
+  if (!S_ISREG(about.st_mode)) return std::move(bytes).fail(kNotRegular, EINVAL);
+  bytes.is_readable_by_all = (about.st_mode & S_IROTH) != 0;
+  while (bytes.size < room.size()) {
+    const ssize_t got = pread(file, room.data() + bytes.size, room.size() - bytes.size, static_cast<off_t>(bytes.size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::move(bytes).fail("cannot read the configuration", errno);
+    if (got == 0) return bytes;
+    bytes.size += static_cast<std::size_t>(got);
+  }
+  return std::move(bytes).fail("larger than 1MiB, so not a configuration of memstatd", EFBIG);
+}
+
+/// Same for the file `name` in the open directory `directory`.
+ConfigBytes read_bytes(int directory, const char* name, std::span<char> room) noexcept {
+  int descriptor = -1;
+  do {  // O_NONBLOCK: opening a pipe would block until a writer appears
+    descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor >= 0) return read_bytes(UniqueFd(descriptor), room);
+  if (errno == ENXIO) return ConfigBytes().fail(kNotRegular, EINVAL);  // a socket
+  return ConfigBytes().fail("cannot open the configuration; check its path and its permissions", errno);
+}
 
 }  // namespace
 
@@ -40,17 +103,17 @@ struct ConfigFile::Read {
   void run() noexcept {
     if (before_read != nullptr) before_read();
     const std::span<char> bytes_room(room.get(), kMaxConfigBytes + 1);
-    bytes = read_config_bytes(path.c_str(), bytes_room);
-    if (!is_refused(bytes)) {
+    bytes = read_bytes(AT_FDCWD, path.c_str(), bytes_room);
+    if (!bytes.is_refused()) {
       fresh_directory = UniqueFd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     } else if (directory >= 0) {  // in capability mode only paths below an open directory work
-      bytes = read_config_bytes(directory, name.c_str(), bytes_room);
+      bytes = read_bytes(directory, name.c_str(), bytes_room);
     }
-    if (is_refused(bytes) && kept >= 0) {
+    if (bytes.is_refused() && kept >= 0) {
       struct stat old = {};
       const bool is_gone = fstat(kept, &old) != 0 || old.st_nlink == 0;
       is_replaced = is_gone || is_another(old);
-      if (!is_replaced) bytes = read_config_bytes(kept, bytes_room);
+      if (!is_replaced) bytes = read_bytes(UniqueFd(fcntl(kept, F_DUPFD_CLOEXEC, 0)), bytes_room);
     }
     const MutexLock lock(mutex);
     is_done = true;
@@ -89,10 +152,10 @@ ConfigFile::~ConfigFile() {
     pthread_detach(read_->thread);
     (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread still uses it
     (void)directory_.release();
-    return;  // and keep the descriptors
+    (void)descriptor_.release();
+  } else if (read_ != nullptr) {
+    end_read();
   }
-  if (read_ != nullptr) end_read();
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 bool ConfigFile::is_stuck() const {
@@ -103,7 +166,6 @@ bool ConfigFile::is_stuck() const {
 
 void ConfigFile::end_read() {
   pthread_join(read_->thread, nullptr);
-  if (read_->bytes.descriptor >= 0) close(read_->bytes.descriptor);
   read_.reset();
 }
 
@@ -113,7 +175,7 @@ Result<void> ConfigFile::run_read() {
     if (is_stuck()) return late("an earlier read of the configuration has not returned yet; check its file system");
     end_read();
   }
-  auto read = std::make_unique<Read>(path_, descriptor_, directory_.get(), patience_.before_read);
+  auto read = std::make_unique<Read>(path_, descriptor_.get(), directory_.get(), patience_.before_read);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
 #if !defined(MEMSTAT_SANITIZED)
@@ -142,20 +204,17 @@ Result<std::string> ConfigFile::read() {
   if (Result<void> came_back = run_read(); !came_back) return came_back.error();
   Result<std::string> text = std::string();
   if (read_->is_replaced) {
-    text = config_bytes_error(path_, read_->bytes);
+    text = read_->bytes.error(path_);
     text.error().detail =
         "memstatd gave up root and may not read the file that replaced the configuration; "
         "make it (and its directories) readable by the account of the key user, or restart";
-  } else if (read_->bytes.stop != ConfigBytes::Stop::kDone) {
-    text = config_bytes_error(path_, read_->bytes);
+  } else if (!read_->bytes.failure.empty()) {
+    text = read_->bytes.error(path_);
   } else {
     text = std::string(read_->room.get(), read_->bytes.size);
     is_readable_by_all_ = read_->bytes.is_readable_by_all;
   }
-  if (const int fresh = std::exchange(read_->bytes.descriptor, -1); fresh >= 0) {
-    if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = fresh;
-  }
+  if (read_->bytes.descriptor) descriptor_ = std::move(read_->bytes.descriptor);
   if (read_->fresh_directory) directory_ = std::move(read_->fresh_directory);
   end_read();
   return text;

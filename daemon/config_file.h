@@ -54,7 +54,7 @@ class ConfigFile {
 
   std::string path_;
   ConfigPatience patience_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;              // the file as it was last read
   UniqueFd directory_;               // the file's directory, if it can be listed
   bool is_readable_by_all_ = false;  // whether every account may read the last file
   std::unique_ptr<Read> read_;       // the running one

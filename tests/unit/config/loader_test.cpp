@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/loader.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "tests/support/fixtures.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -31,11 +27,7 @@ Config good(std::string_view yaml) {
   return result ? *result : Config();
 }
 
-std::string shipped() {
-  const auto text = read_config_file(kShippedFile);
-  EXPECT_TRUE(text) << to_string(text.error());
-  return text ? *text : std::string();
-}
+std::string shipped() { return read_text(kShippedFile); }
 
 TEST(Loader, AnEmptyFileGivesTheDefaults) {
   for (const char* yaml : {"", "\n\n", "# nothing\n", "---\n", "---\n...\n", "{}\n", "\xEF\xBB\xBF", "\r\n# x\r\n"}) {
