@@ -41,7 +41,7 @@ foreach(release 13 14)
                           core/kernel/reader_process.cpp core/base/mapped_memory.cpp
                           core/counters/pmc_freebsd.cpp core/events/malloc/malloc_events_freebsd.cpp core/postmortem/open_dump.cpp
                           core/postmortem/freebsd/kvm_freebsd.cpp core/postmortem/freebsd/image.cpp
-                          daemon/process/kernel_reader.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
+                          daemon/process/helpers.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
                           daemon/ctl/commands/resident.cpp)
 endforeach()
 # Nothing is missing when it is linked, and it uses no library that is not linked there.

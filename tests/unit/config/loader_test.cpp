@@ -198,51 +198,5 @@ TEST(Loader, QuotesInsideOfQuotesCloseNothing) {
   EXPECT_FALSE(load("user: \"it\\\""));
 }
 
-class ReadConfigFile : public testing::Test {
- protected:
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = directory_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-
-  const TemporaryDirectory temporary_;
-  const std::filesystem::path directory_ = temporary_.path();
-};
-
-TEST_F(ReadConfigFile, GivesAllBytes) {
-  const std::string text = std::string("a\0b", 3) + std::string(200000, 'x');
-  const auto result = read_config_file(write("all", text));
-  ASSERT_TRUE(result) << to_string(result.error());
-  EXPECT_EQ(*result, text);
-  const auto empty = read_config_file(write("empty", ""));
-  ASSERT_TRUE(empty);
-  EXPECT_EQ(*empty, "");
-}
-
-TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
-  const std::string fifo = directory_ / "fifo";
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  std::array<int, 2> ends{};
-  ASSERT_EQ(pipe(ends.data()), 0);
-  for (const std::string& path : {fifo, "/dev/fd/" + std::to_string(ends[0]), std::string("/dev/zero")}) {
-    EXPECT_TRUE(fails(read_config_file(path), {.path = path, .system_errno = 0, .detail = "must be a regular file"}))
-        << path;
-  }
-  close(ends[0]);
-  close(ends[1]);
-}
-
-TEST_F(ReadConfigFile, NamesThePathAndTheReasonWhenItFails) {
-  const std::string path = directory_ / "missing.yaml";
-  EXPECT_TRUE(fails(read_config_file(path), {.path = path, .system_errno = ENOENT}));
-  EXPECT_TRUE(fails(read_config_file(directory_), {.path = directory_.string(), .system_errno = EISDIR}));
-}
-
-TEST_F(ReadConfigFile, StopsAtOneMebibyte) {
-  EXPECT_TRUE(read_config_file(write("just", std::string(kMaxConfigBytes, '#'))));
-  EXPECT_TRUE(fails(read_config_file(write("beyond", std::string(kMaxConfigBytes + 1, '#'))), {.system_errno = EFBIG}));
-}
-
 }  // namespace
 }  // namespace memstat

@@ -105,6 +105,23 @@ TEST_F(ConfigFileTest, AnUnreadableReplacedFileIsReportedWithARemedy) {
   }
 }
 
+TEST_F(ConfigFileTest, OnlyRegularFilesAreReadAndNoPipeIsWaitedFor) {
+  const std::string fifo = directory_ + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& path : {fifo, std::string("/dev/zero")}) {
+    EXPECT_THAT(ConfigFile(path).load().problems(),
+                ElementsAre(AllOf(HasSubstr(path), HasSubstr("must be a regular file"))));
+  }
+  EXPECT_THAT(ConfigFile(directory_).load().problems(), ElementsAre(HasSubstr("name the file in this directory")));
+}
+
+TEST_F(ConfigFileTest, AFileMayHaveOneMebibyte) {
+  write(path_, std::string(kMaxConfigBytes, '#'));
+  EXPECT_TRUE(ConfigFile(path_).load());
+  write(path_, std::string(kMaxConfigBytes + 1, '#'));
+  EXPECT_THAT(ConfigFile(path_).load().problems(), ElementsAre(HasSubstr("larger than 1MiB")));
+}
+
 /// A file system that does not answer: reads wait until the test lets them continue.
 class SlowFileSystem {
  public:

@@ -7,22 +7,6 @@
 namespace memstat {
 namespace {
 
-TEST(PollSchedule, MissedTicksAreCountedAndSkippedNotReplayed) {
-  PollSchedule schedule(1000, 100);
-  EXPECT_EQ(schedule.advance(1100), 1) << "the next one is after now";
-  EXPECT_EQ(schedule.due_ns(), 1200);
-  EXPECT_EQ(schedule.advance(1555), 3);
-  EXPECT_EQ(schedule.due_ns(), 1600);
-  EXPECT_EQ(schedule.advance(1601), 0);
-}
-
-TEST(PollSchedule, ALongSleepIsOneStep) {
-  PollSchedule schedule(0, 100'000'000);
-  const std::int64_t a_year = 365LL * 24 * 3600 * 1'000'000'000;
-  EXPECT_EQ(schedule.advance(a_year), a_year / 100'000'000);
-  EXPECT_EQ(schedule.due_ns(), a_year + 100'000'000);
-}
-
 /// N polls that are due at once, then at most one more, at `later_ns`.
 class FakePacer final : public PollPacer {
  public:

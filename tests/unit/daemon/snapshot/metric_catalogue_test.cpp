@@ -38,7 +38,7 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   figures[MetricScope::kType].insert(static_cast<std::size_t>(Field::kCountLimit64));
   const std::pair<MetricScope, std::size_t> counts[] = {{MetricScope::kType, kFigureCount},
                                                         {MetricScope::kCpu, kCpuMetricCount},
-                                                        {MetricScope::kAllocator, kAllocatorFigureCount},
+                                                        {MetricScope::kAllocator, 1},
                                                         {MetricScope::kNode, kNodeFieldCount},
                                                         {MetricScope::kSystem, system_metrics().size()},
                                                         {MetricScope::kDetail, 1}};

@@ -53,7 +53,7 @@ class SelectionTest : public testing::Test, protected PolledSelection {
     return names;
   }
   [[nodiscard]] std::uint64_t unlisted() const {
-    return types.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kUma);
+    return types.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes.value();
   }
 
   /// Only bytes: one series per type, and the sum of unlisted types.
@@ -62,9 +62,9 @@ class SelectionTest : public testing::Test, protected PolledSelection {
 
 TEST_F(SelectionTest, AnAllocatorOfWhichNoBytesAreKnownHasNoSum) {
   poll(StagingBuilder().type("a", {{Field::kCount, 1}}));
-  EXPECT_FALSE(types.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma));
+  EXPECT_FALSE(types.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes);
   poll(Types());
-  EXPECT_FALSE(types.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma)) << "no types at all";
+  EXPECT_FALSE(types.snapshot.unlisted[static_cast<std::size_t>(Allocator::kUma)].bytes) << "no types at all";
 }
 
 TEST_F(SelectionTest, ATypeIsListedFromMinBytesOnAndUntilAnHourBelowHalfOfIt) {
@@ -218,7 +218,7 @@ TEST_F(SelectionTest, ABoundIsItsAllocatorsOnly) {
   poll({{"a", 9}, {"b", 20}, {"c", 30}});
   EXPECT_THAT(listed(), ElementsAre("c", "s2", "s3"));
   EXPECT_EQ(unlisted(), 29U);
-  EXPECT_EQ(types.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kSlab), 1U);
+  EXPECT_EQ(types.snapshot.unlisted[static_cast<std::size_t>(Allocator::kSlab)].bytes.value(), 1U);
 }
 
 TEST_F(SelectionTest, ATypeInTroubleIsListedInAdditionToTheTop) {
