@@ -15,8 +15,6 @@ more in its memory alone. So groups that look back over hours, which lie in bloc
 minutes have passed. Measured with one server (EPYC, 2026-11-23, rules of 1c466bc): `memstat-slow` 5.69 ms 2 minutes after its start and
 4.00 ms after 11, `memstat-limits` 1.02 ms after 2.5 and 0.61 ms after 5.
 """
-import contextlib
-import http.server
 import json
 import math
 import os
@@ -24,18 +22,18 @@ import pathlib
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.parse
 import urllib.request
 
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import prometheus_server  # noqa: E402
+
 RULES = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else ROOT / "dashboards" / "prometheus"
 PAGES = [ROOT / "tests" / "fixtures" / "captures" / f"linux-7.2-2cpu{name}.tar.zst" for name in ("", "-tables")]
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -124,58 +122,31 @@ def history(directory, series, hosts, end):
     return len(kept)
 
 
-class Hosts(http.server.BaseHTTPRequestHandler):
-    """The pages of all hosts; any of them will do, because each has its own figures."""
-    protocol_version = "HTTP/1.1"
-    series = ()
-
-    def do_GET(self):
-        minute = int(time.time()) // MINUTE % 100000
-        body = "".join(f"{name.rstrip(',{')}{'}' if name[-1] != '{' else ''} {time.time() if 'poll_timestamp' in name else figure(value, is_counter, minute):.10g}\n"
-                       for name, value, is_counter in self.series).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+def page(series):
+    """The page of all hosts; any of them will do, because each has its own figures."""
+    minute = int(time.time()) // MINUTE % 100000
+    return "".join(f"{name.rstrip(',{')}{'}' if name[-1] != '{' else ''} {time.time() if 'poll_timestamp' in name else figure(value, is_counter, minute):.10g}\n"
+                   for name, value, is_counter in series).encode()
 
 
-class Prometheus:
-    def __init__(self, directory, hosts, port):
-        self.directory, self.hosts, self.port = directory, hosts, port
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
-        self.configure([])
-        with open(directory / "log", "wb") as log:
-            self.process = subprocess.Popen(["prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", "--web.enable-lifecycle",
-                                             "--storage.tsdb.retention.time=30d", f"--web.listen-address={self.address}"], stdout=log, stderr=log)
-        deadline = time.monotonic() + 120
-        while not self.answers("/-/ready"):
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise SystemExit((directory / "log").read_text()[-3000:])
-            time.sleep(0.2)
+class Prometheus(prometheus_server.Prometheus):
+    """Scrapes all hosts at the address of their page."""
 
-    def answers(self, path, data=None):
-        with contextlib.suppress(OSError):
-            with urllib.request.urlopen(f"http://{self.address}{path}", data=data, timeout=60) as response:
-                return response.read().decode()
-        return None
+    def __init__(self, directory, hosts, page_address):
+        self.directory, self.hosts, self.page_address = directory, hosts, page_address
+        super().__init__(str(directory), None, "--web.enable-lifecycle", "--storage.tsdb.retention.time=30d", config=self.configured([]))
 
-    def configure(self, groups):
+    def configured(self, groups):
+        """The configuration that evaluates these groups."""
         (self.directory / "rules.yml").write_text(yaml.safe_dump({"groups": groups}))
-        targets = [{"targets": [f"127.0.0.1:{self.port}"], "labels": {"instance": f"host{host}", "__param_host": str(host)}} for host in range(self.hosts)]
-        (self.directory / "prometheus.yml").write_text(yaml.safe_dump({
+        targets = [{"targets": [self.page_address], "labels": {"instance": f"host{host}", "__param_host": str(host)}} for host in range(self.hosts)]
+        return yaml.safe_dump({
             "global": {"scrape_interval": "1m", "scrape_timeout": "50s", "evaluation_interval": "1m"}, "rule_files": ["rules.yml"],
-            "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]}))
+            "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]})
 
     def reload(self, groups):
-        self.configure(groups)
-        if self.answers("/-/reload", b"") is None:
-            raise SystemExit((self.directory / "log").read_text()[-3000:])
+        (self.directory / "prometheus.yml").write_text(self.configured(groups))
+        urllib.request.urlopen(f"http://{self.address}/-/reload", data=b"", timeout=60).close()
 
     def cpu(self):
         """Seconds on a processor since its start, of all threads."""
@@ -183,7 +154,7 @@ class Prometheus:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def metric(self, name, group):
-        return sum(float(value) for value in re.findall(rf'^{name}\{{rule_group="[^"]*;{group}"[^}}]*\}} (\S+)$', self.answers("/metrics") or "", re.MULTILINE))
+        return sum(float(value) for value in re.findall(rf'^{name}\{{rule_group="[^"]*;{group}"[^}}]*\}} (\S+)$', self.get("/metrics").decode(), re.MULTILINE))
 
     def iterations(self, group):
         """How often the group was computed and started again. Prometheus counts rules when it begins them; its count of
@@ -194,10 +165,6 @@ class Prometheus:
         while self.iterations(group) < wanted:
             time.sleep(0.1)
         return self.iterations(group)
-
-    def answers_of(self, expression):
-        done = json.loads(self.answers("/api/v1/query?" + urllib.parse.urlencode({"query": expression})))
-        return [float(entry["value"][1]) for entry in done["data"]["result"]]
 
     def measure(self, group, base, idle):
         """(CPU ms of one evaluation, its duration in ms). `idle`: CPU time per second that the server takes for everything else and the groups `base`."""
@@ -217,18 +184,13 @@ class Prometheus:
 
     def dearest(self, group):
         """The three rules of a group that took longest when it was last computed: (name, ms)."""
-        loaded = json.loads(self.answers("/api/v1/rules"))["data"]["groups"]
-        rules = next(entry["rules"] for entry in loaded if entry["name"] == group["name"])
+        rules = next(entry["rules"] for entry in self.api("rules")["groups"] if entry["name"] == group["name"])
         return sorted(((rule["name"], 1000 * rule["evaluationTime"]) for rule in rules), key=lambda entry: -entry[1])[:3]
 
     def rate(self, seconds):
         cpu, start = self.cpu(), time.monotonic()
         time.sleep(seconds)
         return (self.cpu() - cpu) / (time.monotonic() - start)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def seconds(interval):
@@ -238,13 +200,10 @@ def seconds(interval):
 def measured(directory, memstatd, hosts):
     groups = [group for name in ("recording_rules.yml", "alerts.yml") for group in yaml.safe_load((RULES / name).read_text())["groups"]]
     series = series_of(memstatd)
-    Hosts.series = series
     end = int(time.time())
     kept = history(directory, series, hosts, end)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hosts)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    prometheus = Prometheus(directory, hosts, server.server_address[1])
-    try:
+    with prometheus_server.Served(lambda request: prometheus_server.send(request, page(series))) as served, \
+            Prometheus(directory, hosts, served.address) as prometheus:
         base = [group for group in groups if group["name"] in BASE]
         prometheus.reload(base)
         time.sleep(100)  # every host is scraped once, and the blocks of the history are merged
@@ -257,14 +216,11 @@ def measured(directory, memstatd, hosts):
             print(f"{group['name']}: {cost / hosts:.3f} ms of CPU a host and evaluation, {wall / 1000:.1f} s; load {os.getloadavg()[0]:.1f}; longest: "
                   + ", ".join(f"{name} {took:.0f} ms" for name, took in prometheus.dearest(group)), file=sys.stderr, flush=True)
             rows.append({"group": group["name"], "rules": len(group["rules"]), "interval_s": seconds(group["interval"]), "cpu_ms": cost, "duration_ms": wall})
-        failing = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*\} ([1-9]\S*)$', prometheus.answers("/metrics"), re.MULTILINE)
+        failing = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*\} ([1-9]\S*)$', prometheus.get("/metrics").decode(), re.MULTILINE)
         rows.sort(key=lambda row: [group["name"] for group in groups].index(row["group"]))
         idle -= sum(row["cpu_ms"] / 1000 / row["interval_s"] for row in rows if row["group"] in BASE)
         return {"hosts": hosts, "series": len(series), "medians_a_host": kept, "idle_cpu": idle, "groups": rows, "failures": len(failing),
-                "recorded_medians": len(prometheus.answers_of("instance_allocator_type:memstat_type_bytes:median30m")), "load": os.getloadavg()[0]}
-    finally:
-        prometheus.stop()
-        server.shutdown()
+                "recorded_medians": len(prometheus.query("instance_allocator_type:memstat_type_bytes:median30m")), "load": os.getloadavg()[0]}
 
 
 def main():

@@ -37,7 +37,6 @@ const Machine kMachines[] = {
      kFreeBsd,
      "freebsd_malloc",
      {.types = 2000, .cpus = 4096, .cpus_in_use = 4, .idle_one_in = 2}},
-    {"uma_2000x1024", kFreeBsd, "freebsd_uma", {.zones = 2000, .cpus = 1024}},
     {"slab_20000", OperatingSystem::kLinux, "linux_slabinfo", {.caches = 20'000, .cpus = 64, .duplicate_one_in = 50}},
 };
 
