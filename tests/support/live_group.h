@@ -54,8 +54,9 @@ class LiveGroup {
   explicit LiveGroup(std::string path) : path_(std::move(path)) {
     is_made_ = std::filesystem::create_directory(path_, error_);
   }
+  /// The kernel may take a moment until the last process of the group is gone.
   ~LiveGroup() {
-    if (is_made_) remove();
+    if (is_made_) eventually([this] { return ::rmdir(path_.c_str()) == 0 || errno != EBUSY; });
   }
   LiveGroup(const LiveGroup&) = delete;
   LiveGroup& operator=(const LiveGroup&) = delete;
@@ -69,12 +70,6 @@ class LiveGroup {
     std::ofstream out(path_ + "/" + file);
     out << value << std::flush;
     return out.good();
-  }
-  /// The kernel may take a moment until the last process of the group is gone.
-  bool remove() {
-    const bool is_over = eventually([this] { return ::rmdir(path_.c_str()) == 0 || errno != EBUSY; });
-    is_made_ = is_over && std::filesystem::exists(path_);
-    return !is_made_;
   }
 
  private:
@@ -106,12 +101,6 @@ class Eater {
   [[nodiscard]] bool has_eaten() const {
     char done = 0;
     return ::read(to_parent_[0], &done, 1) == 1;
-  }
-  [[nodiscard]] std::uint64_t resident_anonymous() const {
-    std::ifstream in("/proc/" + std::to_string(child_) + "/status");
-    const std::string status{std::istreambuf_iterator<char>(in), {}};
-    const std::size_t at = status.find("RssAnon:");
-    return at == std::string::npos ? 0 : std::stoull(status.substr(at + 8)) * 1024;
   }
   /// The signal that ended it.
   int kill() {
