@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A steady poll of a roster and of a contributor that names types missing in the roster, with a file that both
-// read, allocates nothing; nor does reading one of thousands of open files.
+// read, allocates nothing; nor does reading through another process.
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "core/kernel/posix_files.h"
 #include "daemon/poll/poller.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/fake_sources.h"
-#include "tests/support/fixtures.h"
+#include "tests/support/forked_reader.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/unit/steady_state/counted_allocations.h"
 
@@ -52,22 +52,24 @@ TEST(SteadyContributor, WithUnknownNamesAndASharedFileAllocatesNothing) {
   EXPECT_GT(pool.current()->series, 800U);
 }
 
-TEST(SteadyKeptFiles, AreFoundAndReadWithoutAllocating) {
+TEST(SteadyReaderProcess, IsReadThroughWithoutAllocating) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
-  const TemporaryDirectory directory;
-  PosixFiles files;
-  std::vector<std::string> paths;
-  for (int i = 0; i < 200; ++i) {
-    paths.push_back(directory.file("a file with a long name, number " + std::to_string(i)));
-    write_text(paths.back(), "content");
-    ASSERT_TRUE(files.keep_open(paths.back()));
-  }
+  FakeKernelView inside(OperatingSystem::kFreeBsd);
+  inside.set("a_sysctl_with_a_long_name.of_a_few_bytes", "12345678");
+  inside.set("a_sysctl_with_a_long_name.of_many_bytes", std::string(300'000, 'x'));
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
   Buffer out;
-  ASSERT_TRUE(files.read_file(paths[0], out, ReadManner::kToTheEnd));
+  const auto read_both = [&] {
+    return view->read_sysctl("a_sysctl_with_a_long_name.of_many_bytes", out, 0).has_value() &&
+           view->read_file("a_sysctl_with_a_long_name.of_a_few_bytes", out).has_value();
+  };
+  ASSERT_TRUE(read_both());
+  ASSERT_TRUE(view->seal());
+  ASSERT_TRUE(read_both());
   const std::uint64_t before = allocation_count.load();
   bool is_all_read = true;
-  for (const std::string& path : paths)
-    is_all_read = is_all_read && files.read_file(path, out, ReadManner::kToTheEnd).has_value();
+  for (int i = 0; i < 100; ++i) is_all_read = is_all_read && read_both() && view->is_alive();
   EXPECT_EQ(allocation_count.load() - before, 0U);
   EXPECT_TRUE(is_all_read);
 }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "daemon/http/connections.h"
 #include "daemon/poll/poller.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/synthetic_machine.h"
@@ -101,19 +100,6 @@ TEST_F(PeakMemory, IsGivenBackWhenThePeakIsOver) {
               1e-6 * static_cast<double>(peak), 1e-6 * static_cast<double>(after));
   EXPECT_GT(peak, 4 * before) << "this is not a peak";
   EXPECT_LT(after - before, (peak - before) / 20);
-}
-
-TEST(PeakMemoryOfConnections, IsGivenBackWhenMostAreClosed) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  HttpConnections table(1000, 1000);
-  const std::int64_t before = live_bytes.load();
-  const std::size_t entry = sizeof(HttpConnection);
-  for (int i = 0; i < 1000; ++i) table.add(-1, {kLoopbackAddress, 1}, 0, {}).input.assign(2000, 'x');
-  EXPECT_GT(live_bytes.load() - before, static_cast<std::int64_t>(1000 * (entry + 2000)));
-  while (table.all().size() > 10) table.remove(*table.all().front());
-  EXPECT_LT(live_bytes.load() - before, static_cast<std::int64_t>(1000 * (entry + 100))) << "only the entries remain";
-  table.shrink();
-  EXPECT_LT(live_bytes.load() - before, static_cast<std::int64_t>(50 * (entry + 2000)));
 }
 
 }  // namespace

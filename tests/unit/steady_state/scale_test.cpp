@@ -87,50 +87,6 @@ TEST(Scale, EveryFigureArrivesWhereFewOf1000CpusUseATypeAndTheKernelHasMoreSlots
   }
 }
 
-TEST(Scale, EveryFigureOf100ZonesOn1024CpusArrives) {
-  Scaled scaled("freebsd_uma", {.zones = 100, .cpus = 1024, .cpus_in_use = 200});
-  ASSERT_TRUE(scaled.poll(1));
-  std::size_t wrong = 0;
-  for (std::uint32_t number = 0; number < 100; ++number) {
-    const MemoryType* zone = scaled.list.find(Allocator::kUma, SyntheticMachine::zone_name(number));
-    ASSERT_NE(zone, nullptr);
-    std::uint64_t allocs = 1;  // the poll's number
-    std::uint64_t cached = 5;
-    for (std::uint32_t cpu = 0; cpu < 1024; ++cpu) {
-      const SyntheticBlock block = scaled.machine.block(number, cpu);
-      wrong += zone->cpu_figure(CpuField::kNumAllocs, cpu) != block.numallocs;
-      wrong += zone->cpu_figure(CpuField::kNumFrees, cpu) != block.numfrees;
-      wrong += zone->cpu_figure(CpuField::kFree, cpu) != block.size_mask;
-      allocs += block.numallocs;
-      cached += block.size_mask;
-    }
-    EXPECT_EQ(zone->figure(Field::kNumAllocs), allocs);
-    EXPECT_EQ(zone->figure(Field::kFree), cached + 3);
-  }
-  EXPECT_EQ(wrong, 0U);
-}
-
-TEST(Scale, EveryFigureOf20000SlabCachesArrives) {
-  Scaled scaled("linux_slabinfo", {.caches = 20'000, .duplicate_one_in = 50});
-  for (std::uint64_t poll = 1; poll <= 2; ++poll) {
-    ASSERT_TRUE(scaled.poll(poll));
-    ASSERT_EQ(scaled.list.size(), 20'000U);
-    std::size_t number = 20'000;  // each new type goes to the head, so the last line comes first
-    std::size_t wrong = 0;
-    for (const MemoryType* type = scaled.list.first(); type != nullptr; type = type->next()) {
-      const auto cache = static_cast<std::uint32_t>(--number);
-      const auto [active, objects, size, pages, slabs] = scaled.machine.cache(cache);
-      const bool is_right = type->name() == scaled.machine.cache_name(cache) && type->figure(Field::kCount) == active &&
-                            type->figure(Field::kBytes) == active * size && type->figure(Field::kRSize) == size &&
-                            type->figure(Field::kFree) == objects - active &&
-                            type->figure(Field::kHeldBytes) == slabs * pages * 4096;
-      if (!is_right && wrong++ == 0) ADD_FAILURE() << "poll " << poll << ", cache " << cache << ", " << type->name();
-    }
-    EXPECT_EQ(wrong, 0U);
-    EXPECT_EQ(find_ordinal(scaled.list, scaled.machine.cache_name(1), 1)->duplicates(), 2U);
-  }
-}
-
 /// What `body` adds to the live heap, B.
 std::int64_t growth_of(const std::function<void()>& body) {
   const std::int64_t before = live_bytes.load();
@@ -166,45 +122,6 @@ TEST(ScaleMemory, OfTypesThatNoCpuUsesIsTheSameFor1And4096Cpus) {
   EXPECT_GT(of_one, 100 * static_cast<std::int64_t>(sizeof(MemoryType)));
   // Except for the allocator's rounding: not even a bit per CPU.
   EXPECT_LT(Weighed({.types = 100, .cpus = 4096, .idle_one_in = 1}).bytes, of_one + 100 * 16);
-}
-
-TEST(ScaleMemory, OfTypesThatFewCpusUseIsThatOfTheirGroups) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  const std::int64_t idle = Weighed({.types = 100, .cpus = 4096, .idle_one_in = 1}).bytes;
-  const std::int64_t few = Weighed({.types = 100, .cpus = 4096, .cpus_in_use = 4, .idle_one_in = 2}).bytes;
-  const std::int64_t all = Weighed({.types = 100, .cpus = 4096}).bytes;
-  // 50 types, each with about 4 groups of 32 CPUs and 5 fields, and two bytes for each of the 128 groups.
-  EXPECT_LT(few - idle, 50 * (6 * 32 * 5 * 8 + 2 * 128 + 64));
-  EXPECT_GT(few - idle, 50 * 2 * 32 * 5 * 8) << "they must be somewhere";
-  EXPECT_GE(all - idle, 100 * 4096 * 5 * 8);
-  // The allocator rounds a block of this size to whole pages when it maps one of its own for it.
-  EXPECT_LT(all - idle, 100 * (4096 * 5 * 8 * 102 / 100 + 4096)) << "each figure is held once";
-}
-
-TEST(ScaleMemory, OfAPollIsNotWhatTheStagingTakes) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  Scaled scaled("freebsd_malloc", {.types = 100, .cpus = 4096});
-  ASSERT_TRUE(read_source(scaled.reader, scaled.machine));
-  const std::int64_t staged = growth_of([&] { EXPECT_TRUE(parse_source(scaled.reader)); });
-  EXPECT_LT(staged, 100 * 1000) << "figures of CPUs stay in the stream of " << scaled.reader.raw.parts[0].size() << " bytes";
-}
-
-TEST(ScaleMemory, OfCallerSlotsIsTakenForTheTypesWhoseSlotsAreSet) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  Weighed weighed({.types = 100, .cpus = 4096});
-  MemoryType& type = *weighed.scaled.list.first();
-  std::uint64_t sum = 0;
-  const auto read_all = [&] {
-    for (std::uint32_t cpu = 0; cpu < 4096; ++cpu) sum += type.cpu_caller_uint64(cpu, 3) + type.caller_uint64(3);
-  };
-  EXPECT_EQ(growth_of(read_all), 0);
-  EXPECT_EQ(sum, 0U);
-  const std::int64_t one = growth_of([&] { type.set_cpu_caller_uint64(4000, 3, 7); });
-  EXPECT_GE(one, 8);
-  EXPECT_LT(one, 4096 * 8 + 100 * 16 + 1000);
-  EXPECT_EQ(growth_of([&] { type.set_cpu_caller_uint64(17, 3, 8); }), 0);
-  EXPECT_EQ(growth_of(read_all), 0);
-  EXPECT_EQ(sum, 15U);
 }
 
 TEST(ScaleMemory, DoesNotGrowFromPollToPoll) {

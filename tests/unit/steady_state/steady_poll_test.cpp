@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A poll with the same result as the one before allocates nothing from the heap, in any thread, from reading the kernel to
-// the rendered page; and the list keeps little.
+// the rendered page.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <functional>
 #include <memory>
-#include <thread>
 
-#include "core/model/accounts.h"
 #include "core/query.h"
 #include "daemon/poll/poller.h"
-#include "daemon/serve/gzip.h"
-#include "daemon/serve/negotiation.h"
-#include "daemon/snapshot/selection.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
-#include "tests/support/stream_builder.h"
-#include "tests/support/tracked_list.h"
 #define MEMSTAT_REPLACE_MALLOC
 #include "tests/unit/steady_state/counted_allocations.h"
 
@@ -31,38 +23,6 @@ std::uint64_t allocations_of(const std::function<void()>& body) {
   body();
   wants_stack = false;
   return allocation_count.load() - before;
-}
-
-TEST(CountedAllocations, AreCountedInEveryThreadAndOfEveryKind) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  prepare_stack();
-  static void* volatile kept = nullptr;
-  const auto count = [&](const std::function<void*()>& allocate) { return allocations_of([&] { kept = allocate(); }); };
-  EXPECT_EQ(count([] { return std::malloc(100); }), 1U);
-  std::free(kept);
-  EXPECT_EQ(count([] { return std::calloc(10, 10); }), 1U);
-  EXPECT_EQ(count([] { return std::realloc(kept, 5000); }), 1U);
-  std::free(kept);
-  EXPECT_EQ(count([] { return ::operator new(100); }), 1U);
-  ::operator delete(kept);
-  EXPECT_EQ(count([] { return ::operator new(128, std::align_val_t(64)); }), 1U);
-  ::operator delete(kept, std::align_val_t(64));
-  std::atomic<int> step{0};
-  std::thread other([&] {
-    step.wait(0);
-    kept = std::malloc(100);
-    std::free(kept);
-    step = 2;
-    step.notify_all();
-  });
-  EXPECT_GE(allocations_of([&] {
-              step = 1;
-              step.notify_all();
-              step.wait(1);
-            }),
-            1U);
-  other.join();
-  EXPECT_EQ(allocations_of([] {}), 0U);
 }
 
 /// Snapshots alternate between two arenas while no reader holds them. The page of poll 1 has no deltas yet, so the arena
@@ -140,46 +100,6 @@ TEST(SteadyRendering, InEveryFormatAllocatesNothingOnceThePageHasRoom) {
     EXPECT_EQ(series, snapshot->series);
     EXPECT_EQ(allocations_of([&] { render(format, options, *snapshot, page); }), 0U) << to_string(format);
   }
-}
-
-TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  StagingBuilder staging;
-  staging.nodes(kEveryNodeField, 4);
-  for (int i = 0; i < 300; ++i) {
-    const std::string name = "a call site of a name \"" + std::to_string(i % 250);
-    staging.type(name, {{Field::kBytes, 1000}}).node(NodeField::kHeldBytes, {1, 2, 3, 4}).detail("mm/file.c:1 of " + name);
-    staging.statistic(kAccountedBytes, 7, {name}).statistic(kPartMissing, 1, {static_cast<std::uint64_t>(i)});
-  }
-  prepare_stack();
-  TrackedList types;
-  Selection selection;
-  Selection::Options bounds{.min_bytes = 10};
-  bounds.allocators[static_cast<std::size_t>(Allocator::kUma)] = {.top = 100, .min_bytes = 20};
-  selection.configure(bounds);
-  types.statistics.reserve(1);
-  Buffer page;
-  constexpr RenderOptions kFull{.tier = Tier::kFull, .created = true};
-  std::uint64_t allocations = 0;
-  for (int poll = 1; poll <= 12; ++poll) {
-    const std::uint64_t count = allocations_of([&] {
-      types.poll(staging);
-      if (selection.choose(kFull, types.now_ns, types.builder.listings(), types.snapshot))
-        types.snapshot.keep_rows(selection.kept());
-      types.page(kFull);
-      for (const ExpositionFormat format : {ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf}) {
-        render(format, kFull, types.snapshot, page);
-      }
-    });
-    if (poll >= kFirstSteadyPoll) allocations += count;
-  }
-  EXPECT_EQ(allocations, 0U);
-  if (allocations != 0) print_stack();
-  EXPECT_EQ(types.snapshot.row_count(), 100U);
-  EXPECT_EQ(types.snapshot.node_blocks().size(), 100U);
-  EXPECT_EQ(types.snapshot.samples(kAccountedBytes).size(), 250U);
-  EXPECT_EQ(types.snapshot.samples(kPartMissing).size(), 300U);
-  EXPECT_GT(types.snapshot.details().size(), 50U);
 }
 
 /// All that the sources of that system read in a capture, one version per poll.
@@ -270,12 +190,6 @@ std::size_t add_changed_version(PreparedKernelView& view) {
 
 class SteadyPoll : public testing::TestWithParam<std::string> {};
 
-TEST_P(SteadyPoll, OfACapturedKernelAllocatesNothing) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  const auto view = prepare(GetParam());
-  expect_no_allocation(run_polls(view, 20, false, [](int) {}));
-}
-
 TEST_P(SteadyPoll, AllocatesNothingWhileFiguresChangeAndTheGrowthWindowMovesOn) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   const auto view = prepare(GetParam());
@@ -336,51 +250,6 @@ TEST(SteadyPollLive, OfThisKernelAllocatesNothing) {
     if (run.allocations == 0) break;
   }
   expect_no_allocation(run);
-}
-
-TEST(SteadyAnswer, NegotiatesAndCompressesWithoutAllocating) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  prepare_stack();
-  const std::string text(200'000, 'x');
-  const std::array headers = {HttpHeader{"Accept", "application/openmetrics-text;version=\"1.0.0\";q=0.5,*/*;q=x"},
-                              HttpHeader{"Accept-Encoding", "gzip, identity;q=0.5"}};
-  GzipCompressor gzip;
-  Buffer out;
-  const auto answer = [&] {
-    EXPECT_EQ(negotiate_format(headers), ExpositionFormat::kOpenMetrics);
-    EXPECT_EQ(negotiate_coding(headers), ContentCoding::kGzip);
-    EXPECT_EQ(gzip.compress(text, out), can_gzip());
-  };
-  answer();
-  const std::uint64_t allocations = allocations_of(answer);
-  EXPECT_EQ(allocations, 0U);
-  if (allocations != 0) print_stack();
-}
-
-TEST(ListMemory, Of330TypesOn4CpusWith1024SlotsIsBelow2MB) {
-  MEMSTAT_SKIP_UNLESS_COUNTING();
-  MallocStream stream(1024);
-  for (int i = 0; i < 330; ++i) {
-    stream.add("type number " + std::to_string(i), {{0, {4096, 64, 9, 1, 3}}, {3, {100, 0, 1, 0, 1}}});
-  }
-  SourceReader reader(*find_source("freebsd_malloc"));
-  reader.raw.parts[0].assign(stream.bytes());
-  reader.raw.cpu_count = 4;
-  ASSERT_GT(reader.raw.parts[0].size(), 21'000'000U);
-  const std::int64_t before = live_bytes.load();
-  MemoryTypeList list;
-  ASSERT_TRUE(commit_source(reader, list, 1));
-  const std::int64_t with_staging = live_bytes.load() - before;
-  EXPECT_EQ(list.size(), 330U);
-  EXPECT_LT(with_staging, 2'000'000) << "list and staging together";
-  EXPECT_GT(with_staging, 330 * 4 * 5 * 8) << "the figures must be somewhere";
-  // The delta tracker's slots: all 16 integers and two pointers a type.
-  for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) type->set_caller_uint64(slot, 1);
-    type->set_caller_pointer(0, type);
-    type->set_caller_pointer(1, type);
-  }
-  EXPECT_LT(live_bytes.load() - before, 2'000'000) << "with the caller slots";
 }
 
 }  // namespace
