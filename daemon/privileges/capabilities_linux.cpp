@@ -31,6 +31,8 @@ struct Capability {
 constexpr std::array kNamed{Capability{"CAP_DAC_OVERRIDE", 1}, Capability{"CAP_DAC_READ_SEARCH", 2},
                             Capability{"CAP_SYS_ADMIN", 21},   Capability{"CAP_SYSLOG", 34},
                             Capability{"CAP_PERFMON", 38},     Capability{"CAP_BPF", 39}};
+/// Only what a helper process may need.
+constexpr std::span kKnown = std::span(kNamed).last(2);
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -47,8 +49,8 @@ std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names)
   std::uint64_t set = 0;
   for (const std::string& name : names) {
     const auto* const known =
-        std::find_if(kNamed.begin(), kNamed.end(), [&name](const Capability& each) { return each.name == name; });
-    if (known == kNamed.end()) return std::nullopt;
+        std::find_if(kKnown.begin(), kKnown.end(), [&name](const Capability& each) { return each.name == name; });
+    if (known == kKnown.end()) return std::nullopt;
     set |= std::uint64_t{1} << known->number;
   }
   return set;

@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// The set of these capabilities. Empty if a name is unknown; only those that memstatd uses are known.
+/// The set of these capabilities. Empty if a name is unknown; only those that a helper process may need are known.
 std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names);
 
 /// "with CAP_BPF and CAP_PERFMON", "without capabilities", "with all capabilities that memstatd uses".

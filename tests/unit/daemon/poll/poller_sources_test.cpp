@@ -263,8 +263,9 @@ TEST_F(PollerStandInTest, WhereItFailsTheRosterIsReadInTheSamePollUntilItComesBa
     EXPECT_EQ(shown("bytes", "a"), "90");
     EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
     EXPECT_FALSE(up("z_roster")) << "its earlier result is outdated";
+    const int reads = view().reads_of(kFakeRosterFile);
     daemon_->poll();
-    EXPECT_EQ(view().reads_of(kFakeRosterFile), 1);
+    EXPECT_EQ(view().reads_of(kFakeRosterFile), reads);
     EXPECT_EQ(daemon_->own("memstat_source_types{source=\"z_roster\"}"), std::nullopt);
   }
 }

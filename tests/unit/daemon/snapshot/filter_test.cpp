@@ -161,7 +161,7 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
   EXPECT_THAT(refusal({}, {}, {"memstat_type_byte"}),
               AllOf(StartsWith("no metric is called \"memstat_type_byte\"; did you mean \"memstat_type_bytes\", \""),
                     HasSubstr("memstatd --list-metrics"), Not(HasSubstr("sleepers"))));
-  EXPECT_THAT(refusal({}, {}, {"proces_open_fds"}), HasSubstr("did you mean \"process_open_fds\"?"));
+  EXPECT_THAT(refusal({}, {}, {"proces_open_fds"}), HasSubstr("did you mean \"process_open_fds\""));
   EXPECT_EQ(refusal({}, {}, {"kmem"}),
             "no metric is called \"kmem\"; there are " + std::to_string(metric_catalogue().size() + own_metrics().size()) +
                 ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of "
