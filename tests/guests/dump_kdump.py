@@ -68,8 +68,7 @@ def write_commands():
         if options is None:
             lines.append(f"save {disk} /proc/vmcore")
             continue
-        target = "/proc/vmcore >/tmp/dump" if "-F" in options else "/proc/vmcore /tmp/dump"
-        lines.append(f"makedumpfile {options} {target} 2>/tmp/said && save {disk} /tmp/dump || tail -n 8 /tmp/said; rm -f /tmp/dump")
+        lines.append(f"makedumpfile {options} /proc/vmcore /tmp/dump 2>/tmp/said && save {disk} /tmp/dump || tail -n 8 /tmp/said; rm -f /tmp/dump")
     return "\n".join(lines)
 
 
