@@ -50,7 +50,7 @@ LAYERS = [
     (r"core/events/memuse/.*", [r"core/(events/(memuse|attach|table|bpf)|kernel|base)/.*", r"core/source\.h"]),
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h", r"core/model/metric\.h"]),
     # memstatctl reads kernels as the daemon does, with the parts of it that make a snapshot.
-    (r"daemon/ctl/.*", [r"daemon/(ctl|poll|tracking|snapshot|exposition|telemetry|explain|selftest)/.*", r"config/.*", r"core/(capture|counters|diagnosis|events|include|inspect|postmortem)/.*", r"core/c_api/run_query\.h", *CORE]),
+    (r"daemon/ctl/.*", [r"daemon/(ctl|poll|tracking|snapshot|exposition|telemetry|explain|selftest)/.*", r"config/.*", r"core/(capture|counters|diagnosis|events|include|inspect|postmortem)/.*", r"core/c_api/handle\.h", *CORE]),
     (r"daemon/explain/.*", [r"daemon/explain/.*", r"core/diagnosis/cause\.h", r"daemon/snapshot/(metric_catalogue|own_metrics)\.h", *CORE]),
     (r"daemon/selftest/.*", [r"daemon/selftest/.*", *CORE]),
     (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "core/base/clock.h"
-#include "core/c_api/run_query.h"
+#include "core/c_api/handle.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
