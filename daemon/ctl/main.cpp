@@ -6,9 +6,8 @@
 #include <new>
 #include <string>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/options.h"
-#include "daemon/ctl/output/output.h"
+#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {

@@ -6,8 +6,8 @@
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/api_answers.h"
+#include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/report_source.h"
-#include "daemon/ctl/source/url.h"
 #include "daemon/selftest/selftest.h"
 
 namespace memstat::ctl {

@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
 
 namespace memstat::ctl {
 

@@ -8,7 +8,7 @@
 
 #include "core/include/memstat.h"
 #include "daemon/ctl/commands/options.h"
-#include "daemon/ctl/output/output.h"
+#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 

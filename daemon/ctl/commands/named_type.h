@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "daemon/ctl/source/type_figures.h"
-#include "daemon/ctl/source/type_row.h"
 
 namespace memstat::ctl {
 

@@ -12,8 +12,8 @@
 #include "core/base/text.h"
 #include "core/model/field.h"
 #include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/report_source.h"
-#include "daemon/ctl/source/url.h"
 
 namespace memstat::ctl {
 /// Whether the text looks like HOST:PORT, without http://.

@@ -3,15 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <span>
 #include <utility>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/output.h"
+#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
@@ -155,6 +155,10 @@ std::string unknown_command(std::string_view word) {
          did_you_mean(word, known, "The commands are " + command_names(" and "));
 }
 
+#define MEMSTAT_ADDRESS(name) &k##name##Command,
+constexpr std::array kCommands{MEMSTAT_COMMANDS(MEMSTAT_ADDRESS)};
+#undef MEMSTAT_ADDRESS
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
@@ -194,6 +198,29 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     return refuse(std::string(what.substr(0, twice)) + (twice == std::string_view::npos ? "" : ": may be given once only"),
                   named);
   }
+}
+
+std::string_view to_string(Group group) {
+  constexpr std::array<std::string_view, 6> kTitles{"Look", "Growth", "Captures", "FreeBSD", "Machine", "Help"};
+  return kTitles[static_cast<std::size_t>(group)];
+}
+
+std::span<const Command* const> commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  for (const Command* const command : kCommands) {
+    if (name == command->name || (!name.empty() && name == command->alias)) return command;
+  }
+  return nullptr;
+}
+
+std::string command_names(std::string_view last_separator) {
+  std::string names;
+  for (const Command* const command : kCommands) {
+    if (!names.empty()) names += command == kCommands.back() ? last_separator : std::string_view(", ");
+    names += command->name;
+  }
+  return names;
 }
 
 }  // namespace memstat::ctl

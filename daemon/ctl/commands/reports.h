@@ -16,7 +16,6 @@
 #include "core/events/slab/slab_origins.h"
 #include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/commands/poll_walk.h"
-#include "daemon/ctl/output/output.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "config/name_pattern.h"
-#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
 
 namespace memstat::ctl {
 

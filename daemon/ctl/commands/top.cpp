@@ -14,8 +14,8 @@
 
 #include "core/base/clock.h"
 #include "daemon/ctl/commands/shared_options.h"
+#include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/report_source.h"
-#include "daemon/ctl/source/url.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/ctl/top/reader.h"
 #if defined(MEMSTAT_HAVE_TOP)

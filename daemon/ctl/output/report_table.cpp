@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <iterator>
 #include <numeric>
+#include <system_error>
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
@@ -388,6 +390,15 @@ Report report_of(ReportTable table, const ReportView& view) {
   if (std::string problem = table.select(view); !problem.empty())
     return {.problem = std::move(problem), .status = is_usable ? kExitDone : kExitUsage};
   return {.output = table.print(view)};
+}
+
+int print(std::string_view text) {
+  errno = 0;
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (is_written && std::fflush(stdout) == 0) return kExitDone;  // a full disk is only noticed when the buffer is flushed
+  if (errno == EPIPE) return kExitFailed;                        // the reader has enough: `memstatctl zones | head -1`
+  std::fprintf(stderr, "memstatctl: cannot write to standard output: %s\n", std::generic_category().message(errno).c_str());
+  return kExitFailed;
 }
 
 }  // namespace memstat::ctl

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table behind every report: columns and rows, printed as text, JSON or CSV.
+// The output and exit status of memstatctl, and the table behind every report: columns and rows, printed as text, JSON or
+// CSV.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,32 @@
 #include "config/name_pattern.h"
 #include "core/base/json_writer.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/output.h"
 
 namespace memstat::ctl {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitPartial = 3;
+inline constexpr int kExitNotable = 10;  ///< For why: something is wasteful or notable.
+inline constexpr int kExitUrgent = 11;   ///< For why: something fails now or soon.
+
+/// The format of a report.
+enum class Layout { kText, kJson, kCsv };
+
+/// The result of a command.
+struct Report {
+  std::string output = {};                ///< For standard output.
+  std::string problem = {};               ///< Why it failed; "": it did not.
+  std::vector<std::string> notes = {};    ///< Damage in the source, for standard error; not a failure.
+  std::vector<std::string> missing = {};  ///< Missing parts of the answer, for standard error: kExitPartial.
+  /// Status after the report was written. Unless it is kExitDone, it takes precedence over kExitPartial. With a problem, the
+  /// status is kExitUsage if this is kExitUsage, and otherwise kExitFailed.
+  int status = kExitDone;
+};
+
+/// Writes the text to standard output. Returns kExitDone; or kExitFailed, after a message on standard error.
+int print(std::string_view text);
 
 /// The kind of a column's values, which determines their format. kRatio: 1 is 100 %. kTime: ns since 1970.
 enum class Unit : std::uint8_t { kText, kNumber, kBytes, kRatio, kSeconds, kTime };

@@ -16,7 +16,6 @@
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"
-#include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
 #include "daemon/selftest/selftest.h"

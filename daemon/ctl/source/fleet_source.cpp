@@ -4,8 +4,8 @@
 #include <future>
 #include <utility>
 
+#include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/report_source.h"
-#include "daemon/ctl/source/url.h"
 
 namespace memstat::ctl {
 namespace {

@@ -14,8 +14,9 @@
 #include "core/base/not_copyable.h"
 #include "core/diagnosis/diagnose.h"
 #include "core/include/memstat.h"
-#include "daemon/ctl/source/type_row.h"
-#include "daemon/ctl/source/url.h"
+#include "daemon/ctl/source/http_client.h"
+#include "daemon/ctl/source/type_figures.h"
+#include "daemon/snapshot/snapshot.h"
 
 namespace memstat::ctl {
 
@@ -182,5 +183,11 @@ std::string reference_or_default(const std::optional<std::string>& reference);
 /// Opens a user's reference: "live", CAPTURE, CAPTURE@POLL or a URL. Empty: MEMSTAT_CAPTURE if it is set, otherwise
 /// live.
 OpenedSource open_source(const std::optional<std::string>& reference);
+
+/// All rows in the snapshot's order. Throws std::bad_alloc.
+std::vector<TypeRow> rows_of(const Snapshot& snapshot);
+
+/// The values of one type by CPU and by node; empty if the snapshot does not have the type.
+Splits splits_of(const Snapshot& snapshot, const TypeRow& type);
 
 }  // namespace memstat::ctl

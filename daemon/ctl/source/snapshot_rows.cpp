@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/source/snapshot_rows.h"
+#include "daemon/ctl/source/report_source.h"
 
 #include <bit>
 #include <cstddef>

@@ -2,7 +2,7 @@
 // `memstatctl counters` on this machine's kernel.
 #include <unistd.h>
 
-#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
 #include "tests/support/test.h"
 
 namespace memstat::ctl {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include "daemon/ctl/source/snapshot_rows.h"
+#include "daemon/ctl/source/report_source.h"
 #include "tests/support/staging_builder.h"
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"

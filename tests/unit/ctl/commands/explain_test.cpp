@@ -2,7 +2,7 @@
 #include "daemon/explain/explain.h"
 
 #include "core/model/field.h"
-#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
 #include "daemon/explain/tables.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"

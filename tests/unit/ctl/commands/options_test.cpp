@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/options.h"
 
-#include "daemon/ctl/commands/commands.h"
 #include "tests/support/test.h"
 
 namespace memstat::ctl {

@@ -3,7 +3,7 @@
 
 #include <cctype>
 
-#include "daemon/ctl/source/snapshot_rows.h"
+#include "daemon/ctl/source/report_source.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
 #include "tests/support/test.h"

@@ -2,7 +2,7 @@
 #include "daemon/ctl/commands/reports.h"
 
 #include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
 #include "tests/support/test.h"
 
 namespace memstat::ctl {
