@@ -65,7 +65,25 @@ Error privilege_refused(const std::string& what, int system_errno, std::string_v
   return make_error(ErrorCode::kPermission, "privileges", what + "; " + std::string(advice), system_errno);
 }
 
-Result<void> change_user(const std::string& user, PrivilegeReport& report) {
+Result<AccountNumbers> account_to_become(const std::string& user, PrivilegeReport& report) {
+  if (user.empty() || geteuid() != 0) {
+    report.notes.push_back((user.empty() ? "user: the key is empty, so uid " : "user: not started as root, so uid ") +
+                           std::to_string(geteuid()) + " stays");
+    return AccountNumbers{};
+  }
+  const AccountNumbers account = account_numbers(user);
+  if (account.user >= 0) return account;
+  // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
+  const int status = errno;
+  const bool is_unknown = status != EIO && status != EMFILE && status != ENFILE && status != ENOMEM;
+  return make_error(
+      ErrorCode::kData, "privileges",
+      is_unknown ? "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"
+                 : "user: cannot look up the account \"" + user + "\"",
+      status);
+}
+
+Result<void> change_user(const AccountNumbers& account, PrivilegeReport& report) {
   constexpr std::string_view kAdvice =
       "start memstatd as root (CAP_SETUID and CAP_SETGID), or as the wanted user with the key user set to \"\"";
 #if defined(__FreeBSD__)
@@ -73,21 +91,7 @@ Result<void> change_user(const std::string& user, PrivilegeReport& report) {
 #else
   constexpr int kGroups = 0;
 #endif
-  if (user.empty() || geteuid() != 0) {
-    report.notes.push_back((user.empty() ? "user: the key is empty, so uid " : "user: not started as root, so uid ") +
-                           std::to_string(geteuid()) + " stays");
-    return {};
-  }
-  const AccountNumbers account = account_numbers(user);
-  if (const int status = errno; account.user < 0) {
-    // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
-    const bool is_unknown = status != EIO && status != EMFILE && status != ENFILE && status != ENOMEM;
-    return make_error(
-        ErrorCode::kData, "privileges",
-        is_unknown ? "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"
-                   : "user: cannot look up the account \"" + user + "\"",
-        status);
-  }
+  if (account.user < 0) return {};
   const auto uid = static_cast<uid_t>(account.user);
   const auto gid = static_cast<gid_t>(account.group);
   if (setgroups(kGroups, &gid) != 0) return privilege_refused("setgroups failed", errno, kAdvice);

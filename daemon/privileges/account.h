@@ -54,8 +54,10 @@ std::string account_for(const std::string& user, std::string_view own);
 /// A kPermission error for a step without which privileges would remain.
 Error privilege_refused(const std::string& what, int system_errno, std::string_view advice);
 
-/// Becomes this account, with its primary group and no others, permanently. Adds a note if `user` is "" or the process is
-/// not root. Errors: kData if the account is unknown; kPermission. Thread safety: none, as is_account().
-Result<void> change_user(const std::string& user, PrivilegeReport& report);
+/// The numbers of this account; -1 if the user stays, with a note, because `user` is "" or the process is not root. Errors:
+/// kData if the account is unknown. Thread safety: none, as is_account().
+Result<AccountNumbers> account_to_become(const std::string& user, PrivilegeReport& report);
+/// Becomes this account, if any, with its primary group and no others, permanently. Errors: kPermission.
+Result<void> change_user(const AccountNumbers& account, PrivilegeReport& report);
 
 }  // namespace memstat

@@ -110,7 +110,9 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   } else {
     report.notes.push_back("lock_memory: off by configuration");
   }
-  if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
+  const auto account = account_to_become(options.user, report);
+  if (!account) return account.error();
+  if (const Result<void> changed = change_user(*account, report); !changed) return changed.error();
   if (const Result<void> entered = enter_capability_mode(options, report); !entered) return entered.error();
   return report;
 }

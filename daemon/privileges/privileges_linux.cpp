@@ -227,6 +227,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
 
   const auto kept = capabilities_of(options.kept_capabilities);
   if (!kept) return wrong("one of the capabilities to keep is unknown");
+  const auto account = account_to_become(options.user, report);
+  if (!account) return account.error();
   if (options.lock_memory) {
     lock_memory(report);
   } else {
@@ -237,7 +239,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
 
   empty_bounding_set(report);
   if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // across the change of the user
-  if (const Result<void> changed = change_user(options.user, report); !changed) return changed.error();
+  if (const Result<void> changed = change_user(*account, report); !changed) return changed.error();
   if (const Result<void> cleared = keep_capabilities(*kept); !cleared) return cleared.error();
   if (geteuid() == 0) {
     report.notes.emplace_back(
