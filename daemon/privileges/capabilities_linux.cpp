@@ -48,7 +48,7 @@ std::uint64_t whole(std::uint32_t low, std::uint32_t high) { return std::uint64_
 std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names) {
   std::uint64_t set = 0;
   for (const std::string& name : names) {
-    const auto* const known =
+    const auto known =
         std::find_if(kKnown.begin(), kKnown.end(), [&name](const Capability& each) { return each.name == name; });
     if (known == kKnown.end()) return std::nullopt;
     set |= std::uint64_t{1} << known->number;
