@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 // Counts allocations from Linux's slab caches by origin: the function that calls the allocator, the charged control
 // group and the current command. Raw tracepoints and CO-RE, for the reasons given in slab_events.bpf.c.
-#include "core/events/bpf/kernel_types.h"
+#include "core/events/bpf/kernel_structs.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -10,42 +10,8 @@
 #include "core/events/bpf/site_layout.h"
 #include "core/events/bpf/slab_layout.h"
 
-#define FOUND_IN_KERNEL __attribute__((preserve_access_index))
-
-struct kmem_cache {
-  unsigned int flags;
-  unsigned int size;
-  unsigned int object_size;
-  const char* name;
-} FOUND_IN_KERNEL;
-
-struct kernfs_node {
-  struct kernfs_node* __parent;  // Linux 6.15 and later
-  const char* name;
-  __u64 id;
-} FOUND_IN_KERNEL;
 struct kernfs_node___before {
   struct kernfs_node* parent;
-} FOUND_IN_KERNEL;
-
-struct cgroup {
-  struct kernfs_node* kn;
-} FOUND_IN_KERNEL;
-
-struct cgroup_subsys_state {
-  struct cgroup* cgroup;
-} FOUND_IN_KERNEL;
-
-enum cgroup_subsys_id { memory_cgrp_id = 4 };
-
-struct css_set {
-  struct cgroup_subsys_state* subsys[16];
-  struct cgroup* dfl_cgrp;
-} FOUND_IN_KERNEL;
-
-struct task_struct {
-  struct css_set* cgroups;
-  char comm[16];
 } FOUND_IN_KERNEL;
 
 // GFP flags of the running kernel; their bits differ between versions.

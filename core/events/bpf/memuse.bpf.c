@@ -2,10 +2,9 @@
 // Records which blocks of the kernel's allocator are in use, and who allocated them: an allocation puts its address
 // into a map, with the stack; a free removes it. Raw tracepoints, for the reasons given in slab_events.bpf.c. Also
 // built twice like that one: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache().
-#include "core/events/bpf/kernel_types.h"
+#include "core/events/bpf/kernel_structs.h"
 
 #define BPF_MAP_TYPE_HASH 1
-#define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_ANY 0
 #define BPF_NOEXIST 1
 
@@ -13,39 +12,6 @@
 #include <bpf/bpf_helpers.h>
 
 #include "core/events/bpf/memuse_layout.h"
-
-struct kmem_cache {
-  unsigned int size;
-  unsigned int allocflags;
-  const char* name;
-} __attribute__((preserve_access_index));
-
-struct kernfs_node {
-  __u64 id;
-} __attribute__((preserve_access_index));
-
-struct cgroup {
-  struct kernfs_node* kn;
-} __attribute__((preserve_access_index));
-
-struct cgroup_subsys_state {
-  struct cgroup* cgroup;
-  struct cgroup_subsys_state* parent;
-} __attribute__((preserve_access_index));
-
-struct css_set {
-  struct cgroup_subsys_state* subsys[16];
-} __attribute__((preserve_access_index));
-
-struct task_struct {
-  struct css_set* cgroups;
-} __attribute__((preserve_access_index));
-
-enum cgroup_subsys_id { memory_cgrp_id = 4 };  // the value in the running kernel is looked up when the programs are loaded
-
-#ifdef MEMSTAT_OWNER_OF_OBJECT
-extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
-#endif
 
 const volatile struct memstat_memuse_settings settings = {.frames = 8};
 

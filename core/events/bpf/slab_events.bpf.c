@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 // Counts the events of Linux's slab allocator by cache and CPU. Raw tracepoints, because their arguments are plain numbers
-// that can be hashed. The kernel's structs are declared here, and relocated to the running kernel's when the program is
-// loaded (CO-RE), so building needs no kernel.
+// that can be hashed.
 //
 // Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (Linux commit a992d7a39791 ("mm/bpf: Add
 // bpf_get_kmem_cache() kfunc"), v6.13), and without. The event kmalloc does not name the cache. In the first case the cache
 // is that of the object. Otherwise it is derived from size and flags, and the cache of a kfree() is unknown.
-#include "core/events/bpf/kernel_types.h"
+#include "core/events/bpf/kernel_structs.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "core/events/bpf/sampling.h"
 #include "core/events/bpf/slab_layout.h"
-
-struct kmem_cache {
-  unsigned int size;
-  unsigned int object_size;
-  const char* name;
-} __attribute__((preserve_access_index));
-
-#ifdef MEMSTAT_OWNER_OF_OBJECT
-extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
-#endif
 
 // This kernel's GFP flags that select the cache of a kmalloc(); their bits differ between versions.
 const volatile struct memstat_slab_flags gfp = {.reclaimable = 0x10, .account = 0x400000, .dma = 0x1, .has_sizes = 0};

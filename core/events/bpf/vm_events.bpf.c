@@ -2,7 +2,7 @@
 // Counts events of Linux's memory management outside the slab caches. There is a program for each way to see an event;
 // memstatd loads those that this kernel supports. The kernel's structs are declared here, and relocated to the running
 // kernel's when the program is loaded (CO-RE).
-#include "core/events/bpf/kernel_types.h"
+#include "core/events/bpf/kernel_structs.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -10,26 +10,18 @@
 #include "core/events/bpf/sampling.h"
 #include "core/events/bpf/vm_layout.h"
 
-struct task_struct {
-  char comm[16];
-} __attribute__((preserve_access_index));
-
-struct kmem_cache {
-  const char* name;
-} __attribute__((preserve_access_index));
-
 struct kernel_siginfo {
   int si_code;
-} __attribute__((preserve_access_index));
+} FOUND_IN_KERNEL;
 
 // The saved registers at a probe, for x86 and arm64.
 struct pt_regs {
   unsigned long ax;
   unsigned long dx;
-} __attribute__((preserve_access_index));
+} FOUND_IN_KERNEL;
 struct user_pt_regs {
   __u64 regs[31];
-} __attribute__((preserve_access_index));
+} FOUND_IN_KERNEL;
 
 const volatile struct memstat_vm_constants constants = {.has_victim_task = 1,
                                                         .page_size = 4096,
