@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/source.h"
 
 namespace memstat::events {
@@ -24,7 +25,16 @@ struct EventSettings {
 };
 
 /// Parses the option `events`, "MODE BUDGET_PPM [gfp_classes]". Unknown words are ignored.
-EventSettings event_settings(std::string_view text);
+inline EventSettings event_settings(std::string_view text) {
+  EventSettings settings;
+  for (std::string_view word; next_word(text, word);) {
+    if (word == "full") settings.is_full = true;
+    if (word == "counters" || word == "full") settings.counts_all = true;
+    if (word == "gfp_classes") settings.has_gfp_classes = true;
+    if (const auto number = parse_u64(word); number && *number != 0) settings.budget_ppm = *number;
+  }
+  return settings;
+}
 
 /// The option `events` of a source that is enabled in `mode` and above.
 constexpr SourceOption events_option(std::string_view mode, std::string_view help) {

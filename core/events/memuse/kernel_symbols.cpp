@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
+#include "core/kernel/read_all.h"
 
 namespace memstat::events {
 namespace {
@@ -62,18 +63,11 @@ std::string KernelSymbols::name_of_caller(std::uint64_t return_address) const {
 Result<KernelSymbols> read_kernel_symbols() {
   const UniqueFd file(::open(std::string(kFile).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return system_error(kFile, errno);
-  std::string text;
-  for (std::size_t size = 0;;) {
-    constexpr std::size_t kPiece = std::size_t{1} << 20U;
-    text.resize(size + kPiece);
-    const ssize_t count = ::read(file.get(), text.data() + size, kPiece);
-    if (count < 0) return system_error(kFile, errno);
-    size += static_cast<std::size_t>(count);
-    text.resize(size);
-    if (count == 0) break;
-  }
+  Buffer text;
+  const auto read = [&file](char* to, std::size_t room) { return ::read(file.get(), to, room); };
+  if (auto result = read_all(kFile, text, {}, read); !result) return result.error();
   KernelSymbols symbols;
-  if (auto result = symbols.parse(std::move(text)); !result) return result.error();
+  if (auto result = symbols.parse(std::string(text.view())); !result) return result.error();
   return symbols;
 }
 
