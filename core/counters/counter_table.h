@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/counters/counter_sets.h"
 #include "core/counters/counter_system.h"
+#include "core/counters/event_names.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat::counters {

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/counters/counter_sets.h"
 #include "core/counters/counter_table.h"
+#include "core/counters/event_names.h"
 #include "core/source.h"
 
 namespace memstat::sources::cpu_counters {
