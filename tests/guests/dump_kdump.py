@@ -105,7 +105,7 @@ def run_guest(work, kernel, options):
 def compare_caches(slabinfo, types):
     """How many caches are missing or moved by more than the guest's last steps explain."""
     wanted = {row[0]: row[1:] for row in dump_linux.caches_of(slabinfo)}
-    found = {one["type"]: (one["objects"], one["objects"] + one["free"], one["held"]) for one in types if one["allocator"] == "slab"}
+    found = {one["type"]: (one["objects"], one["objects"] + one["free_objects"], one["held_bytes"]) for one in types if one["allocator"] == "slab"}
     same = sum(wanted[name] == found.get(name) for name in wanted)
     moved = {name: abs(row[0] - found[name][0]) for name, row in wanted.items() if name in found and row != found[name]}
     most = max(moved, key=moved.get, default="none")

@@ -154,7 +154,7 @@ def judge(dump, compressed, files, options):
     caches = sorted({one["type"] for one in types if one["allocator"] == "slab"})
     wrong += count_objects(dump, LARGE_CACHES if options.large else caches)
     wrong += check_owners(dump) if options.owners else 0
-    found = sorted((one["type"], one["objects"], one["objects"] + one["free"], one["held"]) for one in types if one["allocator"] == "slab")
+    found = sorted((one["type"], one["objects"], one["objects"] + one["free_objects"], one["held_bytes"]) for one in types if one["allocator"] == "slab")
     wanted = caches_of(files["slabinfo"])
     different = sorted(set(wanted) ^ set(found))
     print(f"{len(wanted)} caches in the guest, {len(found)} in the dump, {len({row[0] for row in different})} different,",
