@@ -37,8 +37,9 @@ void add_near(Inspector& inspector, const FoundGroup& group, std::string_view na
 
 /// Program memory, tmpfs, and kernel memory: what reclaim cannot free without swap.
 Number fixed_bytes(Inspector& inspector, const FoundGroup& group, bool is_version_1) {
-  std::array<KeyedNumber, 4> numbers = is_version_1 ? keyed_numbers<std::string_view>({"rss", "shmem", "-", "--"})
-                                                    : keyed_numbers<std::string_view>({"anon", "kernel", "shmem", "slab_reclaimable"});
+  std::array<KeyedNumber, 4> numbers =
+      is_version_1 ? keyed_numbers<std::string_view>({"rss", "shmem", "-", "--"})
+                   : keyed_numbers<std::string_view>({"anon", "kernel", "shmem", "slab_reclaimable"});
   if (read_keyed_numbers(inspector.read(group.directory + "/memory.stat"), numbers) || !numbers[0].value) return {};
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < 3; ++i) sum = saturating_sum(sum, numbers[i].value.value_or(0));
