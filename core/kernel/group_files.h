@@ -52,9 +52,9 @@ class GroupFiles {
 
  private:
   struct Known {
-    std::uint64_t inode = 0;     // a group that takes the place of another has another one
-    std::uint64_t events = 0;    // when its file of events was read
-    std::string text_of_events;  // "": not read yet
+    std::uint64_t inode = 0;          // a group that takes the place of another has another one
+    std::uint64_t events = 0;         // when its file of events was read
+    std::string text_of_events = {};  // "": not read yet
   };
 
   std::uint64_t page_size_;

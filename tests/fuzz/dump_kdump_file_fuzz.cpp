@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/postmortem/container/kdump_file.h"
+#include "core/postmortem/container/dump_file.h"
 #include "tests/fuzz/fuzz_target.h"
 
 void memstat::fuzz(std::string_view bytes) {

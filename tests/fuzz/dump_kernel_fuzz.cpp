@@ -7,7 +7,7 @@
 
 #include "core/postmortem/linux/files.h"
 #include "core/postmortem/linux/kernel_image.h"
-#include "core/postmortem/linux/objects.h"
+#include "core/postmortem/linux/slab.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_linux_dump.h"
 

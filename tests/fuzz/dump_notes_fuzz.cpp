@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the notes of an ELF dump, and the VMCOREINFO found in them, which must be within the bytes.
-#include "core/postmortem/container/elf_core.h"
+#include "core/postmortem/container/dump_file.h"
 #include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -96,7 +96,7 @@ TEST(CApiSysctl, IsGivenAsItIs) {
   EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U) << "no query";
 }
 
-TEST_F(CApiCaptures, SetByTheFunctionWinOverTheEnvironment) {
+TEST_F(CApiCaptures, SetByTheFunctionWinOverTheEnvironmentAndTheLiveKernel) {
   write_capture(directory_.file("a"), 1);
   write_capture(directory_.file("b"), 2);
   name(directory_.file("a"));

@@ -444,17 +444,15 @@ TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
   if (!slabs.make(kSlabs)) GTEST_SKIP() << "this system does not allow that many messages";
   constexpr int kRounds = 8;
   int walks = 0;
-  std::uint64_t shortest = ~std::uint64_t{0};  // others use the cache, too
   for (int i = 0; i < kRounds * MEMSTAT_CACHE_LIST_PASSES; ++i) {
     const Cache now = pass()[*name];
-    shortest = std::min(shortest, now.partial_slabs);
     EXPECT_GT(now.partial_slabs, kSlabs / 2);
     EXPECT_GT(now.on_lists, now.partial_slabs * 32) << "63 of 64 are free";
     walks += now.is_about ? 0 : 1;
   }
   EXPECT_GE(walks, kRounds * MEMSTAT_CACHE_LIST_PASSES / MEMSTAT_CACHE_MOST_PASSES);
-  const auto passes = std::max(MEMSTAT_CACHE_LIST_PASSES, static_cast<int>(shortest / MEMSTAT_CACHE_LONG_LIST));
-  EXPECT_LE(walks, kRounds * MEMSTAT_CACHE_LIST_PASSES / passes + 1) << "the longer the list, the less often it is walked";
+  // At each tenth pass, and when others who use the cache change the list by a sixteenth.
+  EXPECT_LT(walks, kRounds) << "the list is long, so it is walked less often than at each sixth pass";
   for (int i = 0; i < MEMSTAT_CACHE_MOST_PASSES && !pass()[*name].is_about; ++i) continue;
   ASSERT_TRUE(slabs.make(2 * kSlabs)) << "half of which fill those that are there";
   EXPECT_FALSE(pass()[*name].is_about) << "it is twice as long";
