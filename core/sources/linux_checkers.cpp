@@ -129,7 +129,7 @@ void add_kfence_line(const KfenceLine& line, Staging& staging) {
 Result<void> parse_kfence(const Contents& contents, Staging& staging) {
   if (!contents[kKfence]) return {};
   bool is_on = false;
-  const auto result = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
+  auto result = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
     is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
   });
   if (!result || !is_on) return result;

@@ -20,7 +20,7 @@ namespace memstat {
 /// rather than descriptors, because the system-wide table may be the full one.
 class SpareFiles {
  public:
-  static constexpr std::size_t kCount = 4;
+  static constexpr std::size_t kCount = 2;
 
   /// Opens the missing ones, as far as the system permits.
   void fill();
