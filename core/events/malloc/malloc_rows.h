@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -47,7 +46,18 @@ class MallocRows {
  private:
   using Key = std::tuple<std::string, std::uint32_t, std::uint64_t>;
   using KeyView = std::tuple<std::string_view, std::uint32_t, std::uint64_t>;
-  std::map<Key, std::array<std::uint64_t, 4>, std::less<>> rows_;
+  struct Less {
+    using is_transparent = void;
+    template <typename K>
+    static KeyView view_of(const K& key) {
+      return {std::get<0>(key), std::get<1>(key), std::get<2>(key)};
+    }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return view_of(a) < view_of(b);
+    }
+  };
+  std::map<Key, std::array<std::uint64_t, 4>, Less> rows_;
   std::string name_;  // name in the current element
   std::uint64_t unplaced_ = 0;
 };
