@@ -205,7 +205,7 @@ class Walk {
         is_version_1_(state.hierarchy.is_version_1),
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
-        may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
+        may_be_old_(may_be_old(view) && !state.last.empty()),
         set_(view.group_set()),
         lists_(is_listing_due()),
         last_(state.last.view()),

@@ -81,14 +81,15 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
   return bundle.add(kEndOfListedFiles, "\n");
 }
 
+bool may_be_old(const KernelView& view) { return view.reads_this_machine() && !view.wants_whole_polls(); }
+
 bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each) {
-  return view.reads_this_machine() && !view.wants_whole_polls() && reads % each != 0;
+  return may_be_old(view) && reads % each != 0;
 }
 
 Result<void> read_settings(KernelView& view, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
   const std::int64_t now_ns = view.clock().monotonic_ns();
-  const bool may_be_old = view.reads_this_machine() && !view.wants_whole_polls();
-  if (files.are_read && may_be_old && now_ns - files.read_at_ns < kSettingsLastNs) return {};
+  if (files.are_read && may_be_old(view) && now_ns - files.read_at_ns < kSettingsLastNs) return {};
   const bool were_read = std::exchange(files.are_read, false);
   FileBundleWriter writer(files.fresh, scratch);
   bool are_all_there = true;

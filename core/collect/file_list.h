@@ -54,6 +54,9 @@ void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const
 /// nothing was readable.
 Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle);
 
+/// Whether what an earlier read found may be used again: the kernel is this machine's, and polls need not be complete.
+bool may_be_old(const KernelView& view);
+
 /// Whether slowly changing data may be skipped in this read: all but every `each`-th read, unless each poll must be
 /// complete or the kernel is a captured one. `reads`: number of reads before this one.
 bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each = kReadsBetweenLooks);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/collect/file_list.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
 #include "core/source.h"
@@ -142,8 +143,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Captures
   // without it have no size classes. It never changes. Each poll of a recording is complete, and also contains the count,
   // which libmemstat needs (core/c_api/list.cpp).
-  const bool is_live = view.reads_this_machine() && !view.wants_whole_polls();
-  if (is_live && !raw.parts[kSizesPart].empty()) return {};
+  if (may_be_old(view) && !raw.parts[kSizesPart].empty()) return {};
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
   if (auto result = read_sysctl_u32(view, kSizeCount, state.scratch); !result) state.scratch.clear();
   return {};

@@ -30,12 +30,11 @@ class LogReader final : public TextTableSource {
       if (!record) return record.error();
       if (record->empty()) break;
       book_.add(*record);
-      is_written_ = false;
+      size_ = 0;
     }
     // The table stays in the buffer that the caller hands over at each read.
-    if (is_written_ && out.size() == size_) return {};
+    if (size_ != 0 && out.size() == size_) return {};
     book_.write(out);
-    is_written_ = true;
     size_ = out.size();
     return {};
   }
@@ -43,8 +42,7 @@ class LogReader final : public TextTableSource {
  private:
   KernelMessages messages_;
   KernelLogBook book_;
-  bool is_written_ = false;
-  std::size_t size_ = 0;  // of the table
+  std::size_t size_ = 0;  // of the table as last written; 0: a record was added since
 };
 
 struct State final : ReaderState {
