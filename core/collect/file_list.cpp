@@ -87,9 +87,9 @@ bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t ea
   return may_be_old(view) && reads % each != 0;
 }
 
-Result<void> read_settings(KernelView& view, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
+Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
   const std::int64_t now_ns = view.clock().monotonic_ns();
-  if (files.are_read && may_be_old(view) && now_ns - files.read_at_ns < kSettingsLastNs) return {};
+  if (files.are_read && may_leave_out(view, reads) && now_ns - files.read_at_ns < kSettingsLastNs) return {};
   const bool were_read = std::exchange(files.are_read, false);
   FileBundleWriter writer(files.fresh, scratch);
   bool are_all_there = true;

@@ -61,19 +61,19 @@ bool may_be_old(const KernelView& view);
 /// complete or the kernel is a captured one. `reads`: number of reads before this one.
 bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each = kReadsBetweenLooks);
 
-/// How long settings count as read: a minute, and polls come a little early.
+/// How long settings count as read where polls are rare: a minute, and polls come a little early.
 inline constexpr std::int64_t kSettingsLastNs = 59'000'000'000;
 
-/// Files with the administrator's settings, and others that rarely change. Part of a source's state.
+/// Files with the administrator's settings, and counts that rarely change. Part of a source's state.
 struct SettingFiles {
   FileList list;
   bool are_read = false;        ///< All of them, in the last read.
   std::int64_t read_at_ns = 0;  ///< Of the view's clock.
   Buffer fresh = {};            ///< The bundle under construction.
 };
-/// Like read_listed_files, for settings. Leaves `bundle` unchanged if all were read less than a minute ago, unless each poll
-/// must be complete, or if no file can be opened. Skips files that have vanished or are not permitted.
-Result<void> read_settings(KernelView& view, SettingFiles& files, Buffer& scratch, Buffer& bundle);
+/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped in this read (may_leave_out), all were
+/// read, and that less than a minute ago; or if no file can be opened. Skips files that have vanished or are not permitted.
+Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle);
 
 /// Finds the content of each path in a bundle from these functions; empty if it is not there. Fastest if both have the
 /// same order. Returns false for a truncated bundle. `contents` must have as many elements as `paths`.

@@ -37,7 +37,7 @@ class KnownFiles {
                            Buffer& settings) {
     look_for_known_files(view, reads, kCountPaths, lists.scratch, lists.counts);
     look_for_known_files(view, reads, kSettingPaths, lists.scratch, lists.settings.list);
-    if (auto result = read_settings(view, lists.settings, lists.scratch, settings); !result) return result;
+    if (auto result = read_settings(view, reads, lists.settings, lists.scratch, settings); !result) return result;
     FileBundleWriter bundle(counts, lists.scratch);
     return read_known_files(view, lists.counts, needed, bundle);
   }

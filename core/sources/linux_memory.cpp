@@ -485,7 +485,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
   if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   Buffer& seldom = raw.parts[kSeldomPart];
-  if (!read_settings(view, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
+  if (!read_settings(view, state.parse_count, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
 }
@@ -571,7 +571,7 @@ extern const SourceDescriptor descriptor{
         "needs no privilege; as root it can also determine whether kernel stacks are vmalloc areas, and the trace buffer if "
         "tracefs is mounted; unaccounted bytes are pages allocated directly by drivers, those of pipes, Unix sockets, "
         "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
-        "files are read; zram devices, the overcommit mode and the allocator of zswap's pool are read once a minute",
+        "files are read; zram devices, the overcommit mode and the allocator of zswap's pool are read at every fourth read",
     .steps = source_steps<State, open, read, parse>(),
 };
 

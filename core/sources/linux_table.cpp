@@ -47,8 +47,8 @@ constexpr SystemMetric kNegativeDentries =
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
-// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read once a
-// minute only.
+// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read at
+// every fourth poll, and at least once a minute.
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/net/stat/nf_conntrack",

@@ -130,7 +130,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
     if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   }
   Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
+  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
   Files files;
   parse_files(raw.parts[kBundlePart].view(), files);

@@ -135,7 +135,7 @@ class Settings : public testing::Test {
   }
   /// The content of both files in the next read; "-" for a missing one.
   std::string next() {
-    const auto result = read_settings(view_, files_, scratch_, bundle_);
+    const auto result = read_settings(view_, reads_++, files_, scratch_, bundle_);
     if (!result) return to_string(result.error());
     constexpr std::array<std::string_view, 2> kBoth = {"/a", "/b"};
     std::array<std::optional<std::string_view>, 2> contents;
@@ -148,9 +148,18 @@ class Settings : public testing::Test {
   SettingFiles files_{.list = {"/a", "/b"}};
   Buffer scratch_;
   Buffer bundle_;
+  std::uint32_t reads_ = 0;
 };
 
-TEST_F(Settings, AreReadOnceAMinute) {
+TEST_F(Settings, AreReadAtEachFourthRead) {
+  EXPECT_EQ(next(), "1\n2\n");
+  view_.set("/a", "3\n");
+  for (std::uint32_t i = 1; i < kReadsBetweenLooks; ++i) EXPECT_EQ(next(), "1\n2\n");
+  EXPECT_EQ(next(), "3\n2\n");
+  EXPECT_EQ(view_.reads_of("/a"), 2);
+}
+
+TEST_F(Settings, AreReadAtLeastOnceAMinute) {
   EXPECT_EQ(next(), "1\n2\n");
   view_.set("/a", "3\n");
   clock_.advance(std::chrono::seconds(58));
