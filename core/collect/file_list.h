@@ -71,8 +71,9 @@ struct SettingFiles {
   std::int64_t read_at_ns = 0;  ///< Of the view's clock.
   Buffer fresh = {};            ///< The bundle under construction.
 };
-/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped in this read (may_leave_out), all were
-/// read, and that less than a minute ago; or if no file can be opened. Skips files that have vanished or are not permitted.
+/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped in this read (may_leave_out), all
+/// were read, and that less than a minute ago; or if no file can be opened. Skips files that have vanished or are not
+/// permitted.
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle);
 
 /// Finds the content of each path in a bundle from these functions; empty if it is not there. Fastest if both have the
