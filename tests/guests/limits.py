@@ -52,7 +52,7 @@ class Limit:
     user: str = ""      # the user that fills it; empty: root
     note: str = ""
     inside: str = ""    # lines of shell, run by the process that fills it
-    undo: str = ":"     # lines of shell
+    undo: str = ":"     # lines of shell, before it ends: a shell that cannot start a program ends
     name: str = ""      # in the table; empty: the kind
     patience: int = 60  # seconds until it is full, if provoke does not end
 
@@ -63,7 +63,8 @@ def used(kind, allocator="table"):
 
 NEAR = ("MemstatNearLimit",)
 LIMITS = (
-    Limit("open", 1400, used("files"), 0.95, NEAR, "echo 1500 >/proc/sys/fs/file-max", "nobody", undo="echo 100000 >/proc/sys/fs/file-max"),
+    Limit("open", 1400, used("files"), 0.95, NEAR, "echo 1500 >/proc/sys/fs/file-max", "nobody",
+          inside="ulimit -n 2000", undo="echo 100000 >/proc/sys/fs/file-max"),
     Limit("pty", 30, used("ptys"), 0.95, NEAR, "echo 0 >/proc/sys/kernel/pty/reserve; echo 20 >/proc/sys/kernel/pty/max"),
     Limit("process", 200, used("threads"), 0.95, NEAR, "echo 200 >/proc/sys/kernel/threads-max", "nobody", undo="echo 5000 >/proc/sys/kernel/threads-max"),
     Limit("small_shm", 30, used("sysv_shm"), 1, NEAR, "echo 20 >/proc/sys/kernel/shmmni"),
@@ -97,7 +98,7 @@ LIMITS = (
           "insmod /modules/brd.ko rd_nr=1 rd_size=262144; for module in zsmalloc lzo lzo_rle; do insmod /modules/$module.ko; done; "
           "cd /sys/module/zswap/parameters; echo zsmalloc >zpool; echo 1 >max_pool_percent; echo 1 >enabled; cd /; mkswap /dev/ram0; swapon /dev/ram0; mkdir /sys/fs/cgroup/swapped; "
           "echo 32M >/sys/fs/cgroup/swapped/memory.high", inside="echo $$ >/sys/fs/cgroup/swapped/cgroup.procs",
-          undo="swapoff /dev/ram0; echo 0 >/sys/module/zswap/parameters/enabled", note="a pool of zswap is meant to be full", name="zswap"),
+          undo="killall provoke; swapoff /dev/ram0; echo 0 >/sys/module/zswap/parameters/enabled", note="a pool of zswap is meant to be full", name="zswap"),
     # Before the control group: for ten minutes a kill there explains one of the whole machine.
     Limit("memory", 4000, "memstat_oom_kills_total", 1, ("MemstatOutOfMemoryKill",), inside="echo 1000 >/proc/self/oom_score_adj",
           name="memory of the machine"),
@@ -123,7 +124,7 @@ def script(limits=LIMITS):
                   "rm -f /tmp/said", f"sh -c '{limit.inside or ':'}; {take}' >/tmp/said 2>&1 &",
                   f"for _ in $(seq {limit.patience}); do [ -s /tmp/said ] && break; kill -0 $! 2>/dev/null || break; sleep 1; done",
                   f'read -r said </tmp/said || said=killed; result limit {number} holds "$said"', "read -t 100 answer",
-                  "killall provoke 2>/dev/null", f"({limit.undo}) 2>/dev/null"]
+                  f"{{ {limit.undo}; }} 2>/dev/null", "killall provoke 2>/dev/null"]
     return "\n".join(lines) + "\n"
 
 
