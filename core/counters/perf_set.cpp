@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "core/counters/perf_system.h"
 
@@ -11,7 +13,8 @@ namespace {
 
 constexpr std::size_t kHead = 3;         // words before the counts: how many events, ns enabled, ns running
 constexpr std::size_t kMaxInGroup = 64;  // more than any CPU's counters
-constexpr int kTriesOfRead = 100;        // a few microseconds each
+constexpr int kTriesOfRead = 500;
+constexpr std::chrono::milliseconds kBetweenTries{1};
 
 /// Events until the signal: the distance from the preset to 2^64. The kernel accepts periods below 2^63; longer ones
 /// are never reached.
@@ -249,7 +252,11 @@ class PerfSet : public BoundSet {
     ssize_t size = api_->read(group.first(), reading.words);
     // A child that exits is taken from its parent's groups one event at a time, and a read meanwhile is refused: Linux
     // commit 32671e3799ca ("perf: Disallow mis-matched inherited group reads") (v6.6).
-    for (int tries = 0; size == -ECHILD && tries < kTriesOfRead; ++tries) size = api_->read(group.first(), reading.words);
+    // On a busy machine the child may have to wait for a CPU meanwhile.
+    for (int tries = 0; size == -ECHILD && tries < kTriesOfRead; ++tries) {
+      if (tries != 0) std::this_thread::sleep_for(kBetweenTries);
+      size = api_->read(group.first(), reading.words);
+    }
     reading.system_errno = size < 0 ? static_cast<int>(-size) : size == 0 ? EAGAIN : 0;
     if (reading.system_errno != 0) return false;
     if (static_cast<std::size_t>(size) != wanted || reading.words[0] != group.events.size()) reading.system_errno = EIO;
