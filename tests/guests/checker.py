@@ -118,6 +118,8 @@ def expect_all(reading, options, tables, cpus):
             expected("memstat_source_not_permitted", 1, source="linux_slab_sysfs", needs="CAP_DAC_READ_SEARCH")
         else:
             expected("memstat_source_up", 1, source="linux_slab_sysfs")
+    if "/proc/slabinfo" in reading.refused and reading.number("/proc/sys/kernel/dmesg_restrict"):
+        expected("memstat_source_not_permitted", 1, source="linux_kernel_log", needs="CAP_SYSLOG")
     if options.get("processes"):
         expected("memstat_source_up", int(any(path.endswith("/statm") for path in reading.files)), source="linux_process")
     if "/proc/sys/kernel/osrelease" in reading:

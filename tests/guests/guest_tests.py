@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The tests that run in guests: a script for the guest's shell (with the functions of guest.sh), where it runs, and its checks."""
 import dataclasses
+import io
 import pathlib
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Callable
 
@@ -12,7 +14,6 @@ import checker
 import growth
 import limits
 import machine
-from kernel_files import Reading
 from machine import Shape
 
 START = "start_memstatd || return 0\n"
@@ -182,23 +183,33 @@ grep -q '^dentry *  /small/keeper *  state-keeper *  __d_alloc ' /tmp/grown || r
 USERS = {"ACCOUNT": "nobody"}
 
 
+def recorded_files(files):
+    """{path below the recording: bytes, or a str for a symbolic link}, in its segments, too."""
+    found = {path.removeprefix("capture/"): content for path, content in files.items() if path.startswith("capture/")}
+    for segment in [path for path in found if path.endswith(".tar")]:
+        with tarfile.open(fileobj=io.BytesIO(found.pop(segment))) as archive:
+            found |= {member.name: member.linkname if member.issym() else archive.extractfile(member).read()
+                      for member in archive if member.issym() or member.isfile()}
+    return found
+
+
 def replay(outcome):
     """Compares memstatd's page, made here from a capture that was recorded in the guest, with the capture's files."""
-    files = {path.removeprefix("capture/"): content for path, content in outcome.files.items() if path.startswith("capture/")}
+    files = recorded_files(outcome.files)
     polls = sorted({path.split("/")[0] for path in files if path[:6].isdigit()})
     if not polls:
         return ["nothing was recorded"]
     with tempfile.TemporaryDirectory(prefix="memstat-replay-") as directory:
-        machine.keep(files, pathlib.Path(directory) / "capture")
+        capture = pathlib.Path(directory) / "capture"
+        machine.keep({path.removeprefix("capture/"): content for path, content in outcome.files.items() if path.startswith("capture/")}, capture)
         configuration = pathlib.Path(directory) / "memstatd.yaml"
         configuration.write_text(checker.CONFIGURATION.format(port=0, user="", migrate_types="on"), encoding="ascii")
-        done = subprocess.run([outcome.program, "--config", configuration, "--replay", f"{directory}/capture", "--once"],
+        done = subprocess.run([outcome.program, "--config", configuration, "--replay", capture, "--once"],
                               capture_output=True, text=True, check=False)
-    reading = Reading.captured(files, polls[-1])
-    # Constant values are read once.
-    reading.files = {path: text for path, text in Reading.captured(files, polls[0]).files.items() if "/sys/kernel/slab/" in path} | reading.files
-    verdicts = checker.compare(reading, checker.parse_page(done.stdout), reading, {"processes": True, "migrate_types": True})
-    verdicts = {key: verdict for key, verdict in verdicts.items() if key[0] != "memstat_kernel_info"}
+    constant = f"{polls[0]}/fs/sys/kernel/slab/"  # values that are read once
+    files = {polls[-1] + path[len(polls[0]):]: content for path, content in files.items() if path.startswith(constant)} | files
+    expected = checker.expect_capture(files, {"processes": True, "migrate_types": True})
+    verdicts = checker.compare_values(expected, checker.parse_page(done.stdout), expected)
     wrong = checker.report(verdicts)
     return [f"{wrong} of {len(verdicts)} values of the replay"] if wrong or len(verdicts) < 1000 else []
 

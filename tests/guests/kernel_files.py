@@ -18,7 +18,7 @@ PATTERNS = """
 /proc/sys/net/ipv4/ipfrag_high_thresh /proc/sys/net/ipv6/ip6frag_high_thresh /proc/sys/net/ipv4/tcp_max_orphans
 /proc/sys/net/ipv4/tcp_max_tw_buckets /proc/sys/net/ipv4/neigh/default/gc_thresh[23] /proc/sys/net/ipv6/neigh/default/gc_thresh[23]
 /proc/net/stat/nf_conntrack /proc/net/stat/arp_cache /proc/net/stat/ndisc_cache /proc/sys/net/netfilter/nf_conntrack_count
-/proc/sys/net/netfilter/nf_conntrack_max /proc/sys/fs/file-nr /proc/sys/fs/inode-state /proc/sys/fs/dentry-state /proc/sys/fs/aio-nr
+/proc/sys/net/netfilter/nf_conntrack_max /proc/sys/fs/file-nr /proc/sys/fs/inode-state /proc/sys/fs/dentry-state /proc/sys/kernel/dmesg_restrict /proc/sys/fs/aio-nr
 /proc/sys/fs/aio-max-nr /proc/sys/fs/epoll/max_user_watches /proc/sys/fs/inotify/max_user_* /proc/sys/fs/fanotify/max_user_*
 /proc/sys/vm/overcommit_memory /proc/sys/vm/max_map_count /proc/sys/net/core/somaxconn /proc/sys/net/core/[rw]mem_max
 /proc/loadavg /proc/stat /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/sys/kernel/pty/nr /proc/sys/kernel/pty/max
@@ -87,7 +87,7 @@ class Reading:
         found = {path[len(start):]: content for path, content in files.items() if path.startswith(start + "/")}
         links = {path: f"{path.rpartition('/')[0]}/{target}" for path, target in found.items() if isinstance(target, str)}
         for link, target in links.items():
-            found |= {link + path[len(target):]: content for path, content in found.items() if path.startswith(target + "/")}
+            found = {link + path[len(target):]: content for path, content in found.items() if path.startswith(target + "/")} | found
         refused = re.findall(r"path: (/\S+), errno: (?:1|13)\b", files.get(f"{poll}/errors.yaml", b"").decode())
         return cls({path: content.decode("utf-8", "surrogateescape") for path, content in found.items() if isinstance(content, bytes)},
                    refused)
