@@ -198,8 +198,9 @@ OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_socket_allocated_objec
             ("memstat_accounted_bytes", "sockets"): 1 << 16,
             ("memstat_accounted_bytes", "kernel_stacks"): 1 << 16, ("memstat_accounted_bytes", "vmalloc"): 1 << 16,
             ("memstat_accounted_bytes", "page_tables"): 1 << 17, ("memstat_accounted_bytes", "anonymous"): 1 << 18,
-            ("memstat_accounted_bytes", "per_cpu_pages"): 1 << 21,
-            ("memstat_type_cpu_slabs", "vm_area_struct"): 2}  # of one program more or less
+            ("memstat_accounted_bytes", "per_cpu_pages"): 1 << 21}
+# Slabs of one program more or less.
+OBSERVER |= {("memstat_type_cpu_slabs", cache): 2 for cache in ("task_struct", "vm_area_struct", "anon_vma", "anon_vma_chain")}
 # The reading opens thousands of files a second. Each takes a struct file and, in sysfs, a kernfs_open_node of 72 bytes, and both are
 # freed a moment after the file is closed (kfree_rcu() since Linux 6.0). By cache: slabs, bytes a slab, objects a slab.
 for cache, slabs, slab_bytes, slab_objects in (("filp", 32, 8192, 32), ("kmalloc-96", 64, 4096, 42)):
