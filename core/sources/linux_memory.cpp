@@ -106,9 +106,13 @@ constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
-/// Other devices are not read.
-constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
-                                           "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
+/// Other zram devices are not read.
+constexpr std::string_view kSeldomFiles[] = {kZpool,
+                                             kOvercommit,
+                                             "/sys/block/zram0/mm_stat",
+                                             "/sys/block/zram1/mm_stat",
+                                             "/sys/block/zram2/mm_stat",
+                                             "/sys/block/zram3/mm_stat"};
 
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kVmstatPart = 1;
@@ -470,11 +474,8 @@ void find_files(KernelView& view, ListTime when, State& state) {
   for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing}) {
     static_cast<void>(list_file(view, when, path, list));
   }
-  static_cast<void>(list_file(view, when, kZpool, state.seldom.list));
-  if (view.read_file(kOvercommit, areas_text)) state.seldom.list.emplace_back(kOvercommit);
-  for (const std::string_view path : kZramFiles) {
-    if (view.read_file(path, areas_text)) state.seldom.list.emplace_back(path);  // rare, so not worth a descriptor each
-  }
+  // Not worth a descriptor each.
+  static_cast<void>(list_known_files(view, ListTime::kWhenRead, kSeldomFiles, {}, areas_text, state.seldom.list));
   list.emplace_back(kSockstat);
 }
 
@@ -485,6 +486,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
   if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   Buffer& seldom = raw.parts[kSeldomPart];
+  look_for_known_files(view, state.parse_count, kSeldomFiles, state.scratch, state.seldom.list);
   if (!read_settings(view, state.parse_count, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
@@ -499,7 +501,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
 constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block",
-                                          "/proc/sys/vm"};
+                                          "/sys/module/zswap/parameters", "/proc/sys/vm"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 
@@ -552,7 +554,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kWritebackBytes, "Writeback"},
     {kDirtyThresholdBytes, "nr_dirty_background_threshold, nr_dirty_threshold, of vmstat, x page size"},
     {kPagePins, "nr_foll_pin_acquired - nr_foll_pin_released, of vmstat"},
-    {kZramBytes, "the first five numbers of /sys/block/zram*/mm_stat, of up to four devices that exist at start"},
+    {kZramBytes, "the first five numbers of /sys/block/zram0 to zram3/mm_stat"},
     {kFreeWholeBlockBytes, "nr_free_pages_blocks, of vmstat, x page size"},
     {kPartMissing, "1 for a part whose line or file this kernel does not have, or that memstatd may not read"},
 };
@@ -564,7 +566,7 @@ extern const SourceDescriptor descriptor{
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 8,
+    .max_files = 7,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

@@ -320,6 +320,13 @@ TEST_F(Memory, HasWhatCompressedBlockDevicesHold) {
   }
 }
 
+TEST_F(Memory, HasCompressedBlockDevicesThatAreMadeLater) {
+  ASSERT_TRUE(refresh_it());
+  put("/sys/block/zram0/mm_stat", "1 2 3 4 5 6 7 8 9\n");
+  for (std::uint32_t i = 0; i < kReadsBetweenLooks; ++i) ASSERT_TRUE(refresh(*reader_, view_, list_, 2 + i));
+  EXPECT_EQ(statistics_of(reader_->staging).at("zram_bytes{zram0,original}"), 1U);
+}
+
 TEST_F(Memory, WithoutTotalOrNumbersIsRefused) {
   set_line("MemFree", "");
   expect_refused(view_.contents["/proc/meminfo"][0].size());
