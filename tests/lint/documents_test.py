@@ -26,6 +26,13 @@ def restarts(file, text):
             yield f"{file}:{number}: says what needs a restart, which memstatd.yaml(5) says: {line.strip()}"
 
 
+def hand_written(found):
+    """Sections that tests/results does not write: a title, a command, a date and the lines of the output."""
+    for name, section in found.items():
+        if not re.fullmatch(r"[^\n]+: `[^`\n]+`\n\n20\d\d-\d\d-\d\d[^\n]*\.\n\n```\n[^`]+\n```", section):
+            yield f"tests/RESULTS.md: {name}: edited by hand; leave explanations to the commit that measured"
+
+
 def load(name):
     loader = importlib.machinery.SourceFileLoader(name, str(findings.ROOT / "tests" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
@@ -36,6 +43,8 @@ def load(name):
 
 def check_self():
     assert len(list(results_in_guides("a", "Last result (2026-11-23): 3 ok\ncore/events 58.9 %\na floor of 75 %\n"))) == 2
+    section = "Fuzzing: `tests/fuzz/long 24`\n\n2026-11-24, before this file was generated.\n\n```\nno crash\n```"
+    assert not list(hand_written({"fuzz": section})) and len(list(hand_written({"fuzz": section + "\nWhy: chance."}))) == 1
     assert len(list(restarts("a", "# what takes more is detached until a restart\n# It tries again.\n"))) == 1
 
 
@@ -50,6 +59,7 @@ def main():
         found.append(f"tests/README.md: {guide.count(chr(10))} lines, {MAX_GUIDE_LINES} are the most")
     if measured != results.joined(results.sections(measured)):
         found.append("tests/RESULTS.md: not as tests/results writes it; it was edited by hand")
+    found += hand_written(results.sections(measured))
     return findings.report(found, guide.count("\n") + faults.count("\n"), 100)
 
 
