@@ -140,7 +140,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
       !result) {
     return result;
   }
-  // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Captures
+  // FreeBSD 13.0 added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Captures
   // without it have no size classes. It never changes. Each poll of a recording is complete, and also contains the count,
   // which libmemstat needs (core/c_api/list.cpp).
   if (may_be_old(view) && !raw.parts[kSizesPart].empty()) return {};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the product's code must leave to one shared place: reading the time, locking, packing structs into bytes."""
+"""What the product's code must leave to one shared place: reading the time, locking, packing structs into bytes. Commits are cited in one way."""
 import re
 import sys
 
@@ -31,6 +31,9 @@ RULES = [
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
     ("literals", re.compile(r'[\w)]"? "[^"]*" "[^"]*"'), ("core", "config", "daemon"), set(), "is two literals; write one"),
 ]
+COMMENT_LINES = re.compile(r"(?:[ \t]*//[^\n]*\n)+|[^\n]*[^:\n]//[^\n]*\n")
+HASH = re.compile(r"(?<![\w-])(?=\d*[a-f])[0-9a-f]{12}(?![\w-])")
+CITATION = re.compile(r'Linux commit [0-9a-f]{12} \(".+?"\) \(v\d+\.\d+\)')
 BANNER = re.compile(r"^// -+ [^\n]*\n// -+\n", re.MULTILINE)
 
 
@@ -51,7 +54,18 @@ def problems(file, text):
         yield f"{file}:{text[:match.start()].count(chr(10)) + 1}: the banner is broken over two lines; shorten it"
 
 
+def citations(file, text):
+    """Comments that name a commit otherwise than: Linux commit d122019bf061 ("mm: Split slab into its own type") (v5.17)."""
+    for match in COMMENT_LINES.finditer(text):
+        words = re.sub(r"\s*\n\s*//[/!]?\s*", " ", match[0])
+        for found in HASH.finditer(CITATION.sub("", words)):
+            yield f"{file}:{text[:match.start()].count(chr(10)) + 1}: cite {found[0]} as: Linux commit HASH (\"SUBJECT\") (vVERSION)"
+
+
 def check_self():
+    assert len(list(citations("a.h", "/// In struct page until Linux 5.16 (d122019bf061).\n// Linux commit bb192ed9aa71 (v5.17)\nint a;\n"
+                                     "int b;  // since Linux commit\nint c;  // bb192ed9aa71\n"))) == 3
+    assert not list(citations("a.h", "// Linux commit d122019bf061\n// (\"mm: Split slab into its own\n// type\") (v5.17)\n// at 7f0000000000-7f0000010000\n"))
     bad = {"core/a.cpp": "auto t = std::chrono::steady_clock::now();", "daemon/a.cpp": "using C = std::chrono::system_clock;\nC::now();",
            "core/b.cpp": "::clock_gettime(CLOCK_MONOTONIC, &now);", "config/a.cpp": "std::time(nullptr);",
            "daemon/b.h": "std::mutex mutex_;", "daemon/c.cpp": "const std::lock_guard lock(mutex_);",
@@ -74,7 +88,8 @@ def check_self():
 def main():
     check_self()
     files = list(findings.texts(("core", "config", "daemon"), {".cpp", ".h"}))
-    return findings.report([text for file in files for text in problems(*file)], len(files), 100)
+    cited = [*files, *findings.texts(("core",), {".c"}), *findings.texts(("tests/unit",), {".cpp", ".h"})]
+    return findings.report([text for file in files for text in problems(*file)] + [text for file in cited for text in citations(*file)], len(files), 100)
 
 
 if __name__ == "__main__":

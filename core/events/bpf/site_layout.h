@@ -3,7 +3,7 @@
  * both. An origin is a calling function, a cache, a control group and a command. It claims a slot with its first
  * event. Each CPU has its own rows, each row is written by one program, and a program never interrupts itself on a
  * CPU; so nothing needs a lock. memstatd reclaims slots without recent events: it sets the key to
- * MEMSTAT_SITE_RETIRED, and a while later clears the rows and frees the slot. Thread safety: as described here. */
+ * MEMSTAT_SITE_RETIRED, and a while later clears the rows and frees the slot. */
 #pragma once
 
 #define MEMSTAT_SITE_SLOTS 8192 /* for origins; a power of two */

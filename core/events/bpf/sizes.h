@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Buckets for sizes of allocations and for times. C, for BPF programs and memstatd. Thread safety: pure functions. */
+/* Buckets for sizes of allocations and for times. C, for BPF programs and memstatd. */
 #pragma once
 
 /* Number of bits of a number, up to 32; 0 for 0. BPF has no instruction for it. */

@@ -2,9 +2,9 @@
 // Counts the events of Linux's slab allocator by cache and CPU. Raw tracepoints, because their arguments are plain numbers
 // that can be hashed.
 //
-// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (Linux commit a992d7a39791 ("mm/bpf: Add
-// bpf_get_kmem_cache() kfunc"), v6.13), and without. The event kmalloc does not name the cache. In the first case the cache
-// is that of the object. Otherwise it is derived from size and flags, and the cache of a kfree() is unknown.
+// Built twice: without MEMSTAT_OWNER_OF_OBJECT, and with it for kernels with bpf_get_kmem_cache(): Linux commit
+// a992d7a39791 ("mm/bpf: Add bpf_get_kmem_cache() kfunc") (v6.13). The event kmalloc does not name the cache. There, the
+// cache is that of the object. Otherwise it is derived from size and flags, and the cache of a kfree() is unknown.
 #include "core/events/bpf/kernel_structs.h"
 
 #include <bpf/bpf_core_read.h>

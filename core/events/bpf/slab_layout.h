@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Slab events, counted by programs in the kernel. memstatd reads them without a system call. C, for both. A cache
  * claims a slot with its first event, and keeps it. Each CPU has its own rows, each figure is written by one
- * program, and a program never interrupts itself on a CPU; so nothing needs a lock. Thread safety: as described
- * here. */
+ * program, and a program never interrupts itself on a CPU; so nothing needs a lock. */
 #pragma once
 
 #include "core/events/bpf/gfp.h"

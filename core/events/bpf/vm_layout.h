@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Events of virtual memory, counted by bpf/vm_events.bpf.c. memstatd reads them without a system call. C, for both.
  * Each figure is written by one program on its CPU's own row, and a program never interrupts itself on a CPU; so
- * nothing needs a lock. Names are rare: all CPUs share them and claim entries. Thread safety: as described here. */
+ * nothing needs a lock. Names are rare: all CPUs share them and claim entries. */
 #pragma once
 
 #include "core/events/bpf/gfp.h"

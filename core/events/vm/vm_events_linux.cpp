@@ -232,7 +232,8 @@ std::string VmEvents::why_not(const btf& types, const Probe& probe) const {
 
 memstat_vm_constants VmEvents::constants_for(const btf& types) {
   facts_.has_victims = points_to(types, "mark_victim", 0, "task_struct");
-  constexpr int kArgumentsWithCaller = 10;  // since Linux commit f67bed134a05 (v5.19); brk's since v6.1
+  // Since Linux commit f67bed134a05 ("percpu: improve percpu_alloc_percpu event trace") (v5.19).
+  constexpr int kArgumentsWithCaller = 10;
   return {.has_victim_task = facts_.has_victims ? 1U : 0U,
           .page_size = static_cast<unsigned>(facts_.page_size),
           .percpu_size = arguments_of(types, "percpu_alloc_percpu") >= kArgumentsWithCaller ? 3U : 2U,

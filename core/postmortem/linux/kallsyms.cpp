@@ -134,7 +134,8 @@ Result<void> SymbolNames::for_each(std::uint32_t count,
     const std::uint64_t begin = at;
     if (!holds(names_, at, 1)) return data_error("kallsyms_names", at, "ends before symbol " + std::to_string(symbol));
     std::uint64_t length = number_at<std::uint8_t>(names_, at++);
-    if ((length & 0x80U) != 0) {  // two bytes with seven bits each, since Linux commit 73bbb94466fd (v6.1)
+    // Two bytes with seven bits each, since Linux commit 73bbb94466fd ("kallsyms: support "big" kernel symbols") (v6.1).
+    if ((length & 0x80U) != 0) {
       length = (length & 0x7fU) | (std::uint64_t{number_at<std::uint8_t>(names_, at++)} << 7U);
     }
     if (length == 0 || !holds(names_, at, length)) {

@@ -39,7 +39,8 @@ struct SlabType : StructReader {
 struct CpuType : StructReader {
   explicit CpuType(KernelImage& image) : StructReader(image, "kmem_cache_cpu") {}
   StructField freelist = field("freelist"), partial = field("partial");
-  StructField slab = field(offset_of("slab") ? "slab" : "page");  // a page before Linux commit bb192ed9aa71 (v5.17)
+  // A page before Linux commit bb192ed9aa71 ("mm/slub: Convert most struct page to struct slab by spatch") (v5.17).
+  StructField slab = field(offset_of("slab") ? "slab" : "page");
 };
 struct SheavesType : StructReader {
   explicit SheavesType(KernelImage& image) : StructReader(image, "slub_percpu_sheaves") {}

@@ -2,8 +2,10 @@
 // /proc/vmallocinfo of a crashed Linux kernel: the areas of mm/vmalloc.c.
 //
 //   vmap_area_list -> vmap_area -> vmap_area -> ...           until Linux 6.8; freed areas: purge_vmap_area_list (5.11)
-//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9 (d093602919ad); freed areas: lazy.head
+//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9; freed areas: lazy.head
 //   vmap_area.vm -> vm_struct: size, flags, pages, caller
+//
+// The nodes came with Linux commit d093602919ad ("mm: vmalloc: remove global vmap_area_root rb-tree") (v6.9).
 #include "core/postmortem/linux/statistics.h"
 
 #include <algorithm>

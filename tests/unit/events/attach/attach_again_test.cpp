@@ -65,7 +65,8 @@ std::uint64_t software_event_of(std::string_view name) {
   return name == "on_major_fault" ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS;
 }
 
-/// Kernels that attach a program to a function only once (f3a95075549e, in 5.13).
+/// Kernels that attach a program to a function only once (before Linux commit f3a95075549e ("bpf: Allow trampoline re-attach
+/// for tracing and lsm programs") (v5.13)).
 bool is_before_5_13() {
   utsname names{};
   int major = 0;
