@@ -9,6 +9,7 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace memstat {
 namespace {
@@ -336,15 +337,8 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::size_t length = text.size();
-  if (length > kShownBytes) {
-    // Do not cut a UTF-8 sequence.
-    length = kShownBytes;
-    while (length > kShownBytes - 4 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
-  }
-  std::string shown = make_label_text(text.substr(0, length));
-  if (length < text.size()) shown += "...";
-  return shown;
+  const std::string_view first = utf8_prefix(text, kShownBytes);
+  return make_label_text(first) + (first.size() < text.size() ? "..." : "");
 }
 
 std::string listing(std::span<const std::string_view> words) { return words.empty() ? "(none)" : separated(words, ", "); }

@@ -2,6 +2,7 @@
 #include "daemon/listings.h"
 
 #include "config/values.h"
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/source.h"
 #include "daemon/snapshot/metric_catalogue.h"
@@ -29,13 +30,9 @@ std::string figure_name(const MetricOrigin& origin) {
 
 /// Formats a number; bytes with the largest unit that divides them.
 std::string size_text(std::uint64_t value, bool is_bytes) {
-  constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB"};
-  std::size_t unit = 0;
-  while (is_bytes && unit < 3 && value != 0 && value % 1024 == 0) {
-    value /= 1024;
-    ++unit;
-  }
-  return std::to_string(value) + std::string(kUnits[unit]);
+  const auto [number, unit] = exact_size(value);
+  if (!is_bytes || number == value) return std::to_string(value);
+  return std::to_string(number).append(unit);
 }
 
 std::string option_text(const SourceOption& option) {

@@ -26,6 +26,13 @@ std::size_t character_size(std::string_view text) {
   return 0;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  // A character has at most three bytes after its first, also if the text is invalid.
+  for (int i = 0; i < 3 && most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U; ++i) --most;
+  return text.substr(0, most);
+}
+
 std::uint32_t first_character(std::string_view text) {
   const std::size_t size = std::max<std::size_t>(character_size(text), 1);
   const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };

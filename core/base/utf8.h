@@ -21,6 +21,9 @@ std::uint32_t first_character(std::string_view text);
 /// zero-width character, or one that changes the direction of the text.
 std::optional<std::uint32_t> hidden_character(std::string_view text);
 
+/// At most `most` bytes from the beginning of valid UTF-8, without a part of a character.
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
 /// Appends the lowest `digits` hexadecimal digits of `value`.
 void append_hex(std::string& text, std::uint32_t value, std::uint32_t digits);
 

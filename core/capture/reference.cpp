@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/reference.h"
 
-#include <charconv>
 #include <utility>
 
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -35,15 +35,11 @@ Result<OpenedView> open_at(Result<std::unique_ptr<ReplayKernelView>> capture, co
 
 Result<std::uint64_t> parse_capture_bound(const char* text) {
   if (text == nullptr || *text == '\0') return kMaxCaptureBytes;
-  const std::string_view all = text;
-  std::uint64_t number = 0;
-  const auto [rest, failure] = std::from_chars(all.data(), all.data() + all.size(), number);
-  const std::string_view unit = all.substr(static_cast<std::size_t>(rest - all.data()));
-  const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() ? 0 : -1;
-  if (failure != std::errc() || shift < 0 || number == 0 || number > (~std::uint64_t{0} >> 1U) >> shift) {
+  const auto bytes = parse_byte_size(text);
+  if (!bytes || *bytes == 0) {
     return make_error(ErrorCode::kData, "MEMSTAT_CAPTURE_MAX", "is not a size; write one such as 4GiB");
   }
-  return number << shift;
+  return *bytes;
 }
 
 }  // namespace memstat

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace memstat {
 namespace {
@@ -19,20 +21,11 @@ std::string with_digits(double number, std::string_view unit) {
   return std::string(room.data()) + std::string(unit);
 }
 
-/// The beginning of the UTF-8 character at or before `at`.
-std::size_t character_begin(std::string_view text, std::size_t at) {
-  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
-  return at;
-}
-
 }  // namespace
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<std::string_view, 6> kUnits{" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
-  std::size_t unit = 0;
-  double shown = std::abs(bytes);
-  for (; shown >= 1023.5 && unit + 1 < kUnits.size(); ++unit) shown /= 1024;
-  return (bytes < 0 ? "-" : "") + with_digits(shown, kUnits[unit]);
+  const auto [number, unit] = rounded_size(std::abs(bytes));
+  return (bytes < 0 ? "-" : "") + with_digits(number, " ").append(unit);
 }
 
 std::string count_text(double count) {
@@ -71,14 +64,14 @@ std::string counted(double count, std::string_view singular, std::string_view pl
 std::string cut_text(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
   constexpr std::string_view kDots = "...";
-  return std::string(text.substr(0, character_begin(text, width - kDots.size()))).append(kDots);
+  return std::string(utf8_prefix(text, width - kDots.size())).append(kDots);
 }
 
 std::string short_name(std::string_view name, std::size_t width) {
   if (name.size() <= width) return std::string(name);
   constexpr std::string_view kDots = "...";
   const std::size_t end = (width - kDots.size()) / 2;
-  std::string text(name.substr(0, character_begin(name, end)));
+  std::string text(utf8_prefix(name, end));
   std::size_t rest = name.size() - (width - kDots.size() - end);
   while (rest < name.size() && (static_cast<unsigned char>(name[rest]) & 0xc0U) == 0x80U) ++rest;
   return text.append(kDots).append(name.substr(rest));

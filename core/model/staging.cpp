@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace memstat {
 
@@ -27,7 +28,7 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   if (!repaired_names_.empty()) repaired_names_.clear();
   name_block_ = 0;
   name_block_used_ = 0;
-  std::fill(places_.begin(), places_.end(), 0);
+  merged_.clear();
   statistics_.clear();
   notes_.clear();
   note_.clear();
@@ -52,12 +53,7 @@ void Staging::reserve(std::size_t type_count) {
 
 StagedType& Staging::add(std::string_view name, std::size_t longest) {
   if (!is_valid_label_text(name)) {
-    name = repaired_names_.emplace_back(make_label_text(name));
-    if (name.size() > longest) {
-      const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U; };
-      while (longest > 0 && continues(longest)) --longest;
-      name = name.substr(0, longest);
-    }
+    name = utf8_prefix(repaired_names_.emplace_back(make_label_text(name)), longest);
   }
   StagedType& type = types_.emplace_back();
   type.name = name;
@@ -76,25 +72,13 @@ StagedType& Staging::add(std::string_view name, std::size_t longest) {
 StagedType& Staging::merge(std::string_view name) {
   std::string repaired;
   if (!is_valid_label_text(name)) name = repaired = make_label_text(name);
-  if (2 * (types_.size() + 1) > places_.size()) grow_places();
-  const std::size_t mask = places_.size() - 1;
-  std::size_t at = std::hash<std::string_view>{}(name)&mask;
-  for (; places_[at] != 0; at = (at + 1) & mask) {
-    if (StagedType& type = types_[places_[at] - 1]; type.name == name) return type;
-  }
+  constexpr std::hash<std::string_view> kHash;
+  merged_.reserve(types_.size() + 1, [&](std::size_t index) { return kHash(types_[index].name); });
+  std::uint32_t& entry = merged_.find(kHash(name), [&](std::size_t index) { return types_[index].name == name; });
+  if (entry != 0) return types_[entry - 1];
   StagedType& type = add(keep_name(name));
-  places_[at] = static_cast<std::uint32_t>(types_.size());
+  entry = static_cast<std::uint32_t>(types_.size());
   return type;
-}
-
-void Staging::grow_places() {
-  places_.assign(std::max<std::size_t>(64, 2 * places_.size()), 0);
-  const std::size_t mask = places_.size() - 1;
-  for (std::size_t index = 0; index < types_.size(); ++index) {
-    std::size_t at = std::hash<std::string_view>{}(types_[index].name) & mask;
-    while (places_[at] != 0) at = (at + 1) & mask;
-    places_[at] = static_cast<std::uint32_t>(index + 1);
-  }
 }
 
 std::string_view Staging::keep_text(std::string_view text) {

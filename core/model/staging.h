@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index_table.h"
 #include "core/model/field.h"
 #include "core/model/system_metric.h"
 
@@ -215,7 +216,6 @@ class Staging {
   [[nodiscard]] std::size_t group_words() const { return (cpu_group_count() + 63) / 64; }
 
   [[nodiscard]] std::string_view keep_name(std::string_view name);
-  void grow_places();
 
   std::vector<std::uint64_t> size_classes_;
   std::vector<StagedType> types_;
@@ -226,7 +226,7 @@ class Staging {
   std::vector<std::unique_ptr<char[]>> name_blocks_;  // each of kNameBlock bytes; kept between polls
   std::size_t name_block_ = 0;                        // the one being filled
   std::size_t name_block_used_ = 0;                   // B used of it
-  std::vector<std::uint32_t> places_;  // hash table of merged types by name, open addressing; 0: empty, else index + 1
+  IndexTable merged_;                                 // of merge(): types by name
   StagedStatistics statistics_;
   std::vector<std::uint64_t> notes_;
   std::string note_;

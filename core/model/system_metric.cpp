@@ -4,23 +4,13 @@
 #include <bit>
 #include <charconv>
 #include <functional>
-#include <utility>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "core/model/unique_number.h"
 
 namespace memstat {
-namespace {
-
-/// Truncates valid UTF-8 to at most `most` bytes, at a character boundary.
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  return text.substr(0, most);
-}
-
-}  // namespace
 
 std::string_view to_string(MetricKind kind) {
   constexpr std::string_view kNames[] = {"gauge", "counter", "histogram"};
@@ -61,7 +51,7 @@ StagedStatistics::Entry StagedStatistics::make_entry(const SystemMetric& metric,
     std::string_view text = label.view(room);
     std::string repaired;
     if (!is_valid_label_text(text)) text = repaired = make_label_text(text);
-    texts_ += cut(text, kMaxLabelSize);
+    texts_ += utf8_prefix(text, kMaxLabelSize);
     entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
   }
   for (; index < kMaxSystemMetricLabels; ++index) entry.label_ends[index] = static_cast<std::uint32_t>(texts_.size());
@@ -97,30 +87,17 @@ bool StagedStatistics::is_same(const Entry& a, const Entry& b) const {
   return true;
 }
 
-/// The entry's place, or a free one for it.
-std::size_t StagedStatistics::place_of(const Entry& entry) const {
-  const std::size_t mask = places_.size() - 1;
-  std::size_t at =
-      std::hash<std::string_view>{}(labels(entry)) * 31 + std::hash<const void*>{}(entry.metric) / alignof(SystemMetric);
-  while (places_[at & mask] != 0 && !is_same(entries_[places_[at & mask] - 1], entry)) ++at;
-  return at & mask;
-}
-
-void StagedStatistics::grow_places() {
-  const std::vector<std::uint32_t> before =
-      std::exchange(places_, std::vector<std::uint32_t>(std::max<std::size_t>(64, 2 * places_.size())));
-  for (const std::uint32_t place : before) {
-    if (place != 0) places_[place_of(entries_[place - 1])] = place;
-  }
+std::size_t StagedStatistics::hash_of(const Entry& entry) const {
+  return std::hash<std::string_view>{}(labels(entry)) * 31 + std::hash<const void*>{}(entry.metric) / alignof(SystemMetric);
 }
 
 /// Finds the entry with this metric and these labels. If there is none, appends it and returns nullptr.
 StagedStatistics::Entry* StagedStatistics::add_or_find(const SystemMetric& metric, std::uint64_t bits,
                                                        std::initializer_list<LabelValue> labels) {
-  if (2 * (placed_ + 1) > places_.size()) grow_places();
+  table_.reserve(placed_ + 1, [&](std::size_t index) { return hash_of(entries_[index]); });
   const bool is_stored = is_next(metric, labels);
   const Entry entry = is_stored ? entries_[count_] : make_entry(metric, bits, labels);
-  std::uint32_t& place = places_[place_of(entry)];
+  std::uint32_t& place = table_.find(hash_of(entry), [&](std::size_t index) { return is_same(entries_[index], entry); });
   if (!is_stored) texts_.resize(entry.labels_begin);
   if (place != 0) return &entries_[place - 1];
   add(metric, bits, labels);

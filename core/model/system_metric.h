@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/index_table.h"
 #include "core/model/histogram.h"
 #include "core/model/metric.h"
 
@@ -101,7 +102,7 @@ class StagedStatistics {
     count_ = 0;
     histograms_.clear();
     bucket_counts_.clear();
-    std::fill(places_.begin(), places_.end(), 0);
+    table_.clear();
     placed_ = 0;
   }
   /// Adds one value. Requires at most as many labels as the metric has; missing ones are "". Bytes of a label that are not
@@ -163,8 +164,7 @@ class StagedStatistics {
   /// An entry whose labels are behind all others in the texts.
   Entry make_entry(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
   void remove_after(std::size_t count);
-  [[nodiscard]] std::size_t place_of(const Entry& entry) const;
-  void grow_places();
+  [[nodiscard]] std::size_t hash_of(const Entry& entry) const;
   Entry* add_or_find(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
 
   std::vector<Entry> entries_;  // those from count_ on are of the poll before
@@ -173,8 +173,7 @@ class StagedStatistics {
   std::string texts_;
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
-  std::vector<std::uint32_t>
-      places_;              // hash table of entries by metric and labels, open addressing; 0: empty, else index + 1
+  IndexTable table_;        // of add_or_find(): entries by metric and labels
   std::size_t placed_ = 0;  // entries in that table
 };
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/base/ascii.h"
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/source.h"
@@ -67,14 +68,6 @@ std::uint64_t page_size_of(std::string_view directory) {
   return !kilobytes || __builtin_mul_overflow(*kilobytes, kKilobyte, &bytes) ? 0 : bytes;
 }
 
-/// Formats a size as "64KiB", "2MiB", "16GiB": the largest unit without a fraction.
-StackText<24> size_name(std::uint64_t bytes) {
-  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (; unit + 1 < std::size(kUnits) && bytes != 0 && bytes % kKilobyte == 0; ++unit) bytes /= kKilobyte;
-  return StackText<24>(bytes, kUnits[unit]);
-}
-
 /// Parses the node number from "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
 std::optional<std::uint32_t> node_of(std::string_view path, std::string_view& rest) {
   const auto number = parse_u64(component_after(path, kNodes, rest));
@@ -103,7 +96,8 @@ Error too_much(std::size_t offset) { return data_error(kDirectory, offset, "repo
 Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
   if (pool.size == 0) return {};
   if (!pool.pages) return data_error(kDirectory, offset, "does not report how many pages a pool has (nr_hugepages)");
-  const auto name = size_name(pool.size);
+  const auto [number, unit] = exact_size(pool.size);
+  const StackText<24> name(number, unit);
   StagedType& type = staging.merge(name.view());
   Figures& figures = type.figures;
   type.fields = FieldMask(Field::kHeldBytes, Field::kSize);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "daemon/serve/plain_html.h"
@@ -20,13 +21,10 @@ constexpr std::string_view kPerCpuPath = "/metrics/percpu";
 
 /// Formats bytes as "3.2 MiB", for people only.
 std::string human_bytes(std::uint64_t bytes) {
-  static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto amount = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < kUnits.size(); ++unit) amount /= 1024;
+  const auto [number, unit] = rounded_size(static_cast<double>(bytes));
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
-  return text.data();
+  std::snprintf(text.data(), text.size(), bytes < 1024 || number >= 100 ? "%.0f " : "%.1f ", number);
+  return std::string(text.data()).append(unit);
 }
 
 /// A cell with a share, worded as in web/view.js: what is nearly full does not read as full.

@@ -390,9 +390,8 @@ void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all
     begin += samples;
   }
   snapshot.machine_samples_.resize(count);
-  if (2 * count > places_.size()) places_.resize(std::max<std::size_t>(64, std::bit_ceil(2 * count)));
-  std::fill(places_.begin(), places_.end(), 0);
-  const std::size_t mask = places_.size() - 1;
+  sample_table_.clear();
+  sample_table_.reserve(count, [](std::size_t index) { return index; });
   Buffer& out = snapshot.more_labels_;
   out.clear();
   for (const StagedStatistics* staged : all) {
@@ -402,14 +401,12 @@ void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all
       const std::string_view labels = out.view().substr(label_begin);
       const std::size_t metric = number(entry.metric);
       Snapshot::SampleRange& range = snapshot.sample_ranges_[metric];
-      std::size_t place = (std::hash<std::string_view>{}(labels) + metric) & mask;
-      for (; places_[place] != 0; place = (place + 1) & mask) {
-        const std::uint32_t index = places_[place] - 1;
-        if (index < range.begin || index >= range.end) continue;  // another metric's
+      std::uint32_t& sample = sample_table_.find(std::hash<std::string_view>{}(labels) + metric, [&](std::size_t index) {
+        if (index < range.begin || index >= range.end) return false;  // another metric's
         const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
-        if (out.view().substr(other.offset, other.size) == labels) break;
-      }
-      if (places_[place] != 0) {
+        return out.view().substr(other.offset, other.size) == labels;
+      });
+      if (sample != 0) {
         out.resize(label_begin);
         snapshot.sample_of_entry_.push_back(Snapshot::kDuplicate);
         continue;
@@ -418,7 +415,7 @@ void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all
                                                      .size = static_cast<std::uint32_t>(out.size() - label_begin),
                                                      .is_escaped = is_escaped};
       snapshot.sample_of_entry_.push_back(range.end);
-      places_[place] = ++range.end;
+      sample = ++range.end;
     }
   }
   snapshot.sample_labels_size_ = out.size();

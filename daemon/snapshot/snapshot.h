@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/index_table.h"
 #include "core/kernel/merged_slabs.h"
 #include "core/model/histogram.h"
 #include "core/model/memory_type_list.h"
@@ -308,7 +309,7 @@ class SnapshotBuilder {
   void shrink() {
     listings_ = std::vector<Listing*>();
     suppressed_ = std::vector<Suppressed>();
-    places_ = std::vector<std::uint32_t>();
+    sample_table_.free_memory();
   }
 
  private:
@@ -353,8 +354,8 @@ class SnapshotBuilder {
     FigureSet figures;
   };
   std::vector<Suppressed> suppressed_;
-  std::vector<std::uint32_t> places_;  // hash table of samples by labels, open addressing; 0: empty, else index + 1
-  FigureSet figures_ = 0;              // all figures seen so far
+  IndexTable sample_table_;  // of place_samples(): samples by metric and labels
+  FigureSet figures_ = 0;    // all figures seen so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as in label values of the text formats.

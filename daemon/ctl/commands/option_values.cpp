@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/model/field.h"
 #include "daemon/ctl/output/cells.h"
@@ -75,22 +76,16 @@ std::string check_pid(const std::string& text) {
   return "\"" + text + "\" is not the number of a process";
 }
 
-/// Parses a number with one of these units. Empty for invalid text, or above 63 bits.
-std::optional<std::uint64_t> parse_with_unit(const std::string& text,
-                                             std::span<const std::pair<std::string_view, std::uint64_t>> units) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = parse_number(std::string_view(text).substr(0, digits));
-  for (const auto& [unit, factor] : units) {
-    if (number && text.substr(digits) == unit && *number <= (~std::uint64_t{0} >> 1U) / factor) return *number * factor;
-  }
-  return std::nullopt;
-}
-
 std::optional<std::uint64_t> parse_duration(const std::string& text) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
       {{"ms", kSecond / 1000}, {"s", kSecond}, {"", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}}};
-  return parse_with_unit(text, kUnits);
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto number = parse_u64(std::string_view(text).substr(0, digits));
+  for (const auto& [unit, factor] : kUnits) {
+    if (number && text.substr(digits) == unit && *number <= (~std::uint64_t{0} >> 1U) / factor) return *number * factor;
+  }
+  return std::nullopt;
 }
 
 std::int64_t duration_of(const std::string& text) { return static_cast<std::int64_t>(parse_duration(text).value_or(0)); }
@@ -143,19 +138,13 @@ std::string check_allocator(const std::string& text) {
   return "there is no allocator \"" + text + "\"" + did_you_mean(text, known, "Allocators: " + separated(known, ", "));
 }
 
-std::optional<std::uint64_t> parse_size(const std::string& text) {
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
-      {{"", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
-  return parse_with_unit(text, kUnits);
-}
-
 std::string check_size(const std::string& text) {
-  if (parse_size(text)) return {};
+  if (parse_byte_size(text)) return {};
   return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
 }
 
 std::string check_watch_memory(const std::string& text) {
-  const auto size = parse_size(text);
+  const auto size = parse_byte_size(text);
   if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
   return "\"" + text + "\" is out of range: give 1MiB to 4GiB";
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 
+#include "core/base/byte_size.h"
 #include "core/base/clock.h"
 #include "core/c_api/handle.h"
 #include "daemon/ctl/commands/kernel_list.h"
@@ -18,7 +19,7 @@ constexpr std::array kRecordOptions{
     argument("OUTPUT", {1, 1}, "A new directory, .tar or .tar.zst", store<&CommandLine::output>),
     valued(
         "--max-size", "SIZE", "Maximum size on disk; the oldest polls are deleted. 1GiB by default, 0: no limit",
-        [](CommandLine& line, const std::string& text) { line.max_bytes = parse_size(text).value_or(0); }, check_size),
+        [](CommandLine& line, const std::string& text) { line.max_bytes = parse_byte_size(text).value_or(0); }, check_size),
     valued("--label", "TEXT", "A label for each poll", store<&CommandLine::label>),
     flag("--who",
          "Also record memstatctl who with the first and the last poll: names of\nprocesses and users, but no command lines",

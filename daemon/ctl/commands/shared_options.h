@@ -38,8 +38,7 @@ std::int64_t duration_of(const std::string& text);
 std::string check_interval(const std::string& text);
 std::string check_window(const std::string& text);
 
-/// "300MiB" or bytes.
-std::optional<std::uint64_t> parse_size(const std::string& text);
+/// "300MiB" or bytes: what parse_byte_size() accepts.
 std::string check_size(const std::string& text);
 std::string check_watch_memory(const std::string& text);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_size.h"
 #include "core/base/clock.h"
 #include "core/events/memuse/kernel_symbols.h"
 #include "daemon/ctl/commands/named_type.h"
@@ -272,7 +273,7 @@ constexpr std::array kStacksOptions{
         [](CommandLine& line, const std::string& text) { line.memuse.older_ns = duration_of(text); }, check_interval),
     valued(
         "--memory", "SIZE", "Maximum kernel memory for watching: 64MiB by default,\nenough for about 400000 blocks",
-        [](CommandLine& line, const std::string& text) { line.memuse.memory_bytes = *parse_size(text); },
+        [](CommandLine& line, const std::string& text) { line.memuse.memory_bytes = *parse_byte_size(text); },
         check_watch_memory),
     valued("--groups", "N", "Maximum number of groups in text, besides suspects: 20 by default, 0: all",
            store<&CommandLine::memuse, &MemuseOptions::groups>, check_number),

@@ -22,6 +22,15 @@ TEST(Utf8, HiddenCharactersAreDistinguishedFromVisibleOnes) {
   EXPECT_FALSE(hidden_character("\xE2\x82\xAC"));
 }
 
+TEST(Utf8, APrefixHasNoPartOfACharacter) {
+  EXPECT_EQ(utf8_prefix("abc", 3), "abc");
+  EXPECT_EQ(utf8_prefix("abc", 2), "ab");
+  EXPECT_EQ(utf8_prefix("a\xE2\x82\xAC!", 4), "a\xE2\x82\xAC");
+  EXPECT_EQ(utf8_prefix("a\xE2\x82\xAC!", 3), "a");
+  EXPECT_EQ(utf8_prefix("\xE2\x82\xAC", 2), "");
+  EXPECT_EQ(utf8_prefix("a\x80\x80\x80\x80\x80\x80", 5), "a\x80") << "invalid: three bytes are removed at most";
+}
+
 TEST(Utf8, HexadecimalDigitsAreTheLowestOnes) {
   std::string text = "0x";
   append_hex(text, 0xABCDE, 4);
