@@ -19,8 +19,8 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
-/// Directories are listed at every second read. Removed groups are noticed because their files are missing. While the set of
-/// groups is known to be the same, at every kReadsOfSleepers-th, since version 1 lets groups be renamed.
+/// Directories are listed at every second read: removed groups are noticed because their files are missing. While the set of
+/// groups is known to be the same, they are listed at every kReadsOfSleepers-th read, because version 1 permits renaming.
 constexpr std::uint32_t kReadsOfListings = 2;
 
 /// Maximum number of directories visited in one read, whatever the bounds are: a huge tree must not delay the other sources.

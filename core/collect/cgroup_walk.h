@@ -79,7 +79,7 @@ struct ControlGroupState {
 ///   one.
 /// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every
 ///   sixteenth, until the usage changes or the kernel counts a kill.
-/// New groups are seen within two reads. Directories are not listed while the view says that the groups are the same.
+/// New groups are seen within two reads. Directories are not listed while the view reports that the groups are the same.
 /// Errors: kNotPresent if no hierarchy has the memory controller, and those of KernelView, with an incomplete bundle. Throws
 /// std::bad_alloc.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,

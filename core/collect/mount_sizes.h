@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Amounts that fstatfs(2) reports. Both are 0 for a mount without a limit, for which it reports neither.
+/// Amounts that fstatfs(2) reports. A mount without a limit has 0 for both the limit and its usage.
 struct MountAmounts {
   std::uint64_t device = 0;  ///< As device_number().
   std::uint64_t bytes = 0;

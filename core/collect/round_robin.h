@@ -8,7 +8,7 @@
 namespace memstat {
 
 /// Distributes a time budget over several reads: each read continues where the previous one stopped. Things are numbered
-/// from 0 in the order of next_thing() calls.
+/// from 0 in the order of take() calls.
 class RoundRobin {
  public:
   /// `first`: the first thing of this read; next_first() of the previous read. The clock must outlive this object.

@@ -104,7 +104,7 @@ void fill_in_process(Finding& finding) {
 }
 
 /// Whether this system's kernel can answer the question: some causes apply to both systems.
-bool can_ask(EvidenceSystem system, std::string_view question) {
+bool has_inspection(EvidenceSystem system, std::string_view question) {
   const auto& known = kFreeBsdQuestions;
   return !question.empty() &&
          (system == EvidenceSystem::kLinux || std::find(known.begin(), known.end(), question) != known.end());
@@ -114,14 +114,14 @@ bool can_ask(EvidenceSystem system, std::string_view question) {
 
 void name_culprits(const Evidence& evidence, Findings& findings) {
   for (Finding& finding : findings) {
-    if (!can_ask(evidence.system, finding.asks)) continue;
-    const std::string command = "memstatctl who " + std::string(finding.asks);
+    if (!has_inspection(evidence.system, finding.inspection)) continue;
+    const std::string command = "memstatctl who " + std::string(finding.inspection);
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
       finding.next.insert(finding.next.begin(), command);
     }
     // If the finding names a killed process, the processes still running are not the cause.
     const bool has_process = !named(finding, "process").empty();
-    const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.asks);
+    const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.inspection);
     if (answer != nullptr) name_holders(*answer, finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
@@ -129,24 +129,24 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
 
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system) {
   std::vector<std::string_view> questions;
-  const auto ask = [&](std::string_view question) {
+  const auto add = [&](std::string_view question) {
     if (question.empty() || std::find(questions.begin(), questions.end(), question) != questions.end()) return;
     questions.push_back(question);
   };
   for (const Finding& finding : findings) {
-    ask(finding.asks);
+    add(finding.inspection);
     // The groups of all processes show which group below the named one has any.
     if (named(finding, "group").empty()) continue;
-    ask("anonymous");
-    ask("groups");
+    add("anonymous");
+    add("groups");
   }
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {
     if (!is_of_system(cause, system)) return;
     for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
       for (const std::string_view name : names) {
-        const bool is_question = name.starts_with(kInspection) && can_ask(system, name.substr(kInspection.size()));
-        if (is_question) ask(name.substr(kInspection.size()));
+        const bool is_question = name.starts_with(kInspection) && has_inspection(system, name.substr(kInspection.size()));
+        if (is_question) add(name.substr(kInspection.size()));
       }
     }
   });

@@ -111,7 +111,7 @@ void name_rows(const Evidence& evidence, std::string_view group, Finding& findin
 
 /// The inspection whose amounts are the finding's: of its cause, or of program memory, which fills most groups.
 std::string_view question_of(const Finding& finding) {
-  if (!finding.asks.empty()) return finding.asks;
+  if (!finding.inspection.empty()) return finding.inspection;
   const bool is_of_groups = std::any_of(finding.about.begin(), finding.about.end(),
                                         [](const Finding::About& one) { return one.allocator == "memcg"; });
   return is_of_groups ? "anonymous" : "";

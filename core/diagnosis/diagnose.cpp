@@ -101,7 +101,7 @@ bool is_root_of(const Finding& root, const Finding& symptom) {
 
 bool is_general(const Finding& finding) { return finding.rule != nullptr && finding.rule->is_general; }
 
-/// Whether a finding about an allocator says more than what applies to any type of it.
+/// Whether `root` is about one type of the allocator, and `symptom` about any type of it.
 bool is_more_specific(const Finding& root, const Finding& symptom) {
   return is_general(symptom) && !symptom.about.empty() &&
          std::any_of(root.about.begin(), root.about.end(),

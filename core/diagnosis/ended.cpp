@@ -13,14 +13,14 @@ std::optional<double> ended(const Evidence& evidence, const Count& count) {
   return has_ended ? std::optional(count.still) : std::nullopt;
 }
 
-std::string last_words(const std::optional<double>& ago) {
+std::string last_time_text(const std::optional<double>& ago) {
   return ago ? ", the last one " + duration_words(*ago) + " ago" : std::string();
 }
 
-void tell_as_ended(const std::optional<double>& ago, Finding& finding) {
+void mark_ended(const std::optional<double>& ago, Finding& finding) {
   if (!ago) return;
   finding.severity = std::max(finding.severity, Severity::kNotable);
-  finding.headline = finding.headline.substr(0, finding.headline.find(": ")) + last_words(ago);
+  finding.headline = finding.headline.substr(0, finding.headline.find(": ")) + last_time_text(ago);
 }
 
 }  // namespace memstat

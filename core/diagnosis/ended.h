@@ -26,10 +26,10 @@ std::optional<double> ended(const Evidence& evidence, std::string_view metric, W
 }
 
 /// ", the last one 5 min ago"; "" without seconds.
-std::string last_words(const std::optional<double>& ago);
+std::string last_time_text(const std::optional<double>& ago);
 
 /// Marks a finding about refused requests as ended, if it has: the reason after ": " in its headline is replaced by the time
 /// of the last one, and the finding is at most notable.
-void tell_as_ended(const std::optional<double>& ago, Finding& finding);
+void mark_ended(const std::optional<double>& ago, Finding& finding);
 
 }  // namespace memstat

@@ -49,8 +49,8 @@ struct Finding {
   };
 
   std::string cause;
-  const Cause* rule = nullptr;  ///< the cause of this name; nullptr in a daemon's response
-  std::string_view asks = {};   ///< the inspection that names the holder; "": none
+  const Cause* rule = nullptr;       ///< the cause of this name; nullptr in a daemon's response
+  std::string_view inspection = {};  ///< the inspection that names the holder; "": none
   Severity severity = Severity::kNotable;
   Certainty certainty = Certainty::kPossible;
   std::string headline;  ///< at most kMaxHeadline characters

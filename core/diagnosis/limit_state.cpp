@@ -101,7 +101,7 @@ void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const L
       return;
     }
     finding.fact({.text = counted(count.recent, one, many) + " in " + duration_words(evidence.recent_seconds) +
-                          last_words(ended(evidence, count)),
+                          last_time_text(ended(evidence, count)),
                   .source = source,
                   .value = count.recent,
                   .window_seconds = evidence.recent_seconds});

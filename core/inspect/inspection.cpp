@@ -171,7 +171,7 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
   return answer;
 }
 
-Result<InspectionAnswer> ask(KernelView& view, const Inspection& inspection, KernelView* machine) {
+Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine) {
   AnswerTable table(machine == nullptr ? view : *machine, inspection);
   const std::string name = table_name(inspection);
   Buffer text;

@@ -78,12 +78,20 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
 /// Runs an inspection on a machine, or gets its answer from a poll of a capture. A recording view records only the answer,
 /// because the files are read through `machine`, the view inside it; nullptr: `view` itself. Errors: kNotPresent if the
 /// capture has no answer, kData if it is damaged.
-Result<InspectionAnswer> ask(KernelView& view, const Inspection& inspection, KernelView* machine = nullptr);
+Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine = nullptr);
 
 /// Removes holders whose names are in `first`.
 void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
 
-/// Converts an answer to the text of a recording, and back. Errors: kData, with the offset.
+/// Converts an answer to the text of a recording, and back. Two lines of facts, then a line for each holder: process,
+/// command, user, group, name, count, bytes and the count's limit, separated by tabs, empty if unknown:
+///
+///   memstat who 1
+///   asked_ns 1764119000123456789 looked_at 157 refused 0 unlisted 0 is_cut 0
+///   812  nginx  www-data  /system.slice/nginx.service    9012
+///   end 1
+///
+/// Errors: kData, with the offset.
 std::string write_answer(const InspectionAnswer& answer);
 Result<void> read_answer(std::string_view text, InspectionAnswer& answer);
 

@@ -161,7 +161,7 @@ bool add_freebsd_fields(const LoggedEvent& event, LogFieldList& fields) {
   }
 }
 
-std::string_view lines_behind(std::string_view known, std::string_view now) {
+std::string_view lines_after(std::string_view known, std::string_view now) {
   if (now.starts_with(known)) return now.substr(known.size());
   if (now.size() < known.size() / 2) return now;  // cleared; overwriting loses no more than a line at a time
   // The kernel may have overwritten the beginning: find where the first line of `now` is in `known`.

@@ -39,6 +39,6 @@ bool add_freebsd_fields(const LoggedEvent& event, LogFieldList& fields);
 /// The lines of `now`, the content of kern.msgbuf, that are new since `known`, its content at an earlier read: those after
 /// the longest suffix of `known` that `now` begins with. All of `now` if the buffer was cleared or overwritten. Both must
 /// be empty or end with a newline.
-std::string_view lines_behind(std::string_view known, std::string_view now);
+std::string_view lines_after(std::string_view known, std::string_view now);
 
 }  // namespace memstat

@@ -32,7 +32,7 @@ class MessageReader final : public TextTableSource {
     const std::string_view text = now_.view();
     const std::string_view whole_lines = text.substr(0, text.rfind('\n') + 1);
     const auto now_us = static_cast<std::uint64_t>(machine.clock().monotonic_ns()) / 1000;  // since boot on FreeBSD
-    take(lines_behind(known_.view(), whole_lines), has_read_ ? std::optional(now_us) : std::nullopt);
+    take(lines_after(known_.view(), whole_lines), has_read_ ? std::optional(now_us) : std::nullopt);
     has_read_ = true;
     now_.resize(whole_lines.size());
     std::swap(known_, now_);

@@ -506,16 +506,14 @@ extern const SourceDescriptor descriptor{
     .reopened_directories = kReopened,
     .notes =
         "a type is a control group, named by its path, and includes the groups below it; limit_bytes is the group's own "
-        "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran out "
-        "of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new groups are "
-        "seen within two reads; new limits, and in version 1 their first hits, are seen within four reads; pressure, swap, "
-        "local events and dying descendants are read at every fourth read, the parts and (v1) kernel memory, too, but at "
-        "every eighth if the group has no limit, (v1) limits and hits of memory and swap, and hits of kernel memory, at "
-        "every eighth, (v1) kills at every fourth and if /proc/vmstat has counted one; if a group has no limit and its "
-        "usage was the same for eight reads, its usage is read at every second read, and the rest at every sixteenth, "
-        "until it changes or a kill is counted; while linux_slab_bpf is up, its pass reads the usage, limits and (v1) hits "
-        "of the first 256 groups, too, and their files are not opened; a read takes about 15 us per group, and with "
-        "hundreds of CPUs memory.stat (option parts) can take milliseconds",
+        "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran "
+        "out of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new groups "
+        "are seen within two reads, new limits within four; pressure, swap, local events, dying descendants, parts and "
+        "(v1) kernel memory and kills are read at every fourth read, parts of a group without a limit and (v1) limits and "
+        "hits at every eighth; a group without a limit whose usage was the same for eight reads is read at every "
+        "sixteenth, its usage at every second; a counted kill is read at once; while linux_slab_bpf is up, its pass reads "
+        "the usage, limits and (v1) hits of the first 256 groups; a read takes about 15 us per group, and with hundreds "
+        "of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

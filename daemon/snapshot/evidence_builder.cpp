@@ -195,7 +195,7 @@ void EvidenceBuilder::find_metrics() {
 
 /// Numbers the samples of causes, in the order of `wanted_`.
 void EvidenceBuilder::number_samples(const Snapshot& snapshot) {
-  shapes_.clear();  // set last, in case that memory runs out
+  shapes_.clear();  // set last, because memory may run out before
   numbers_.clear();
   for (const Wanted& metric : wanted_) {
     const auto names = system_metrics()[metric.number]->label_names();

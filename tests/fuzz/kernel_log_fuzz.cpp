@@ -46,7 +46,7 @@ void memstat::fuzz(std::string_view bytes) {
   std::string_view known;
   for (std::string_view rest = bytes; !rest.empty();) {
     const std::size_t end = rest.find(kSeparator);
-    std::string_view lines = lines_behind(known, rest.substr(0, end));
+    std::string_view lines = lines_after(known, rest.substr(0, end));
     known = rest.substr(0, end);
     if (!known.ends_with(lines)) std::abort();
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kSeparator.size());

@@ -101,7 +101,7 @@ void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& fo
     finding.fact(fact_of(evidence, lines, "line", kLogged));
     finding.refused = lines;
     finding.leads_to(refusal.effect).then("memstatctl events");
-    tell_as_ended(ended(evidence, kLogged, [&](const auto& one) { return one.labels[0] == refusal.event; }), finding);
+    mark_ended(ended(evidence, kLogged, [&](const auto& one) { return one.labels[0] == refusal.event; }), finding);
   }
 }
 
@@ -154,7 +154,7 @@ void look_at_tcp(const Evidence& evidence, const Cause& cause, Findings& found) 
   finding.fact(fact_of(evidence, moved, refusal.kind, kRefused));
   finding.refused = moved;
   finding.leads_to(refusal.effect).then(refusal.next);
-  tell_as_ended(ended(evidence, kRefused, [&](const auto& one) { return one.labels[1] == refusal.kind; }), finding);
+  mark_ended(ended(evidence, kRefused, [&](const auto& one) { return one.labels[1] == refusal.kind; }), finding);
 }
 
 constexpr std::string_view kLogNeeds[] = {kLogged};

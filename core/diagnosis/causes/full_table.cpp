@@ -17,11 +17,11 @@ struct Table {
   std::string_view name;
   std::string_view type;
   CauseSystem system;
-  std::string_view things;     ///< the entries, for the headline
-  std::string_view effect;     ///< effect of a full table
-  std::string_view who;        ///< a command that names the holder
-  std::string_view limit;      ///< a command that shows the limit
-  std::string_view asks = {};  ///< the inspection that names the holder
+  std::string_view things;           ///< the entries, for the headline
+  std::string_view effect;           ///< effect of a full table
+  std::string_view who;              ///< a command that names the holder
+  std::string_view limit;            ///< a command that shows the limit
+  std::string_view inspection = {};  ///< the inspection that names the holder
   std::array<std::string_view, 1> needs;
   bool is_harmless = false;    ///< it may be full on healthy machines: at most notable
   std::string_view logs = {};  ///< the event that the kernel logs when it refuses
@@ -40,7 +40,7 @@ constexpr std::array kTables{
           .effect = "Opening files and sockets fails with ENFILE, except for root.",
           .who = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
           .limit = "sysctl fs.file-max",
-          .asks = "files",
+          .inspection = "files",
           .needs = {"table/files"},
           .logs = "files_full"},
     Table{.name = "threads_full",
@@ -50,7 +50,7 @@ constexpr std::array kTables{
           .effect = "New processes and threads fail with EAGAIN.",
           .who = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
           .limit = "sysctl kernel.threads-max kernel.pid_max",
-          .asks = "threads",
+          .inspection = "threads",
           .needs = {"table/threads"}},
     Table{.name = "aio_full",
           .type = "aio_events",
@@ -67,7 +67,7 @@ constexpr std::array kTables{
           .effect = "shmget fails with ENOSPC.",
           .who = "ipcs -mp",
           .limit = "sysctl kernel.shmmni kernel.shmall",
-          .asks = "segments",
+          .inspection = "segments",
           .needs = {"table/sysv_shm"}},
     Table{.name = "sysv_sem_sets_full",
           .type = "sysv_sem",
@@ -144,7 +144,7 @@ constexpr std::array kTables{
           .effect = "Opening files and sockets fails with ENFILE, except for root, for whom the last twentieth is reserved.",
           .who = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl kern.maxfiles",
-          .asks = "files",
+          .inspection = "files",
           .needs = {"table/files"}},
     Table{.name = "processes_full",
           .type = "processes",
@@ -161,7 +161,7 @@ constexpr std::array kTables{
           .effect = "socket and accept fail with ENOBUFS.",
           .who = "sockstat | awk '{print $2}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl kern.ipc.maxsockets",
-          .asks = "sockets",
+          .inspection = "sockets",
           .needs = {"table/sockets"}},
     Table{.name = "pipe_buffers_full",
           .type = "pipe_buffers",
@@ -170,7 +170,7 @@ constexpr std::array kTables{
           .effect = "New pipes get small buffers. Later they fail with ENOMEM.",
           .who = "fstat | grep pipe | head",
           .limit = "sysctl kern.ipc.maxpipekva",
-          .asks = "pipes",
+          .inspection = "pipes",
           .needs = {"table/pipe_buffers"},
           .full_share = 0.975},  // pipebuf_reserv in sys/kern/sys_pipe.c is 2 %, and a buffer has a page or more
     Table{.name = "user_wired_full",
@@ -196,7 +196,7 @@ constexpr std::array kTables{
           .effect = "inotify_add_watch fails with ENOSPC.",
           .who = "fstat | grep inotify | head",
           .limit = "sysctl vfs.inotify.max_watches",
-          .asks = "inotify",
+          .inspection = "inotify",
           .needs = {"table/inotify_watches"}},
     Table{.name = "shm_segments_full",
           .type = "sysv_shm",
@@ -205,7 +205,7 @@ constexpr std::array kTables{
           .effect = "shmget fails with ENOSPC.",
           .who = "ipcs -mp",
           .limit = "sysctl kern.ipc.shmmni kern.ipc.shmall",
-          .asks = "segments",
+          .inspection = "segments",
           .needs = {"table/sysv_shm"}},
     Table{.name = "semaphore_sets_full",
           .type = "sysv_sem",
@@ -351,7 +351,7 @@ constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
                .uses = kUses,
                .explains = symptoms_of(table.type),
                .runbook = "MemstatNearLimit",
-               .asks = table.asks,
+               .inspection = table.inspection,
                .look = look};
 });
 

@@ -20,7 +20,7 @@ struct Kind {
   std::string_view effect;
   std::string_view next;
   std::string_view next_on_freebsd = {};  ///< "": the same command
-  std::string_view asks = {};             ///< the inspection that names the holder
+  std::string_view inspection = {};       ///< the inspection that names the holder
   std::string_view runbook;
   double brings = 1;  ///< all memory that each object needs, as a multiple of its own size
 };
@@ -43,7 +43,7 @@ constexpr std::array kKinds{
          .what = "BPF maps and programs",
          .effect = "A program keeps loading them, or pins them in /sys/fs/bpf.",
          .next = "bpftool map; ls /sys/fs/bpf",
-         .asks = "bpf",
+         .inspection = "bpf",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "file_leak",
          .allocator = "table",
@@ -52,7 +52,7 @@ constexpr std::array kKinds{
          .effect = "A program opens files or sockets without closing them.",
          .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
          .next_on_freebsd = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
-         .asks = "files",
+         .inspection = "files",
          .runbook = "MemstatFileHandles"},
     Kind{.name = "file_leak",
          .allocator = "slab",
@@ -68,7 +68,7 @@ constexpr std::array kKinds{
          .effect = "A program starts threads or processes without ending them.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .next_on_freebsd = "ps -axo nlwp,pid,user,comm | sort -rn | head",
-         .asks = "threads",
+         .inspection = "threads",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "thread_growth",
          .allocator = "slab",
@@ -192,7 +192,7 @@ constexpr std::array kKinds{
          .effect = "A program uses more and more memory.",
          .next = "ps -eo rss,pid,user,comm --sort=-rss | head",
          .next_on_freebsd = "ps -axo rss,pid,user,comm | sort -rn | head",
-         .asks = "anonymous",
+         .inspection = "anonymous",
          .runbook = "MemstatKernelMemoryGoneInADay"},
     Kind{.name = "shared_memory_growth",
          .system = CauseSystem::kLinux,
@@ -201,7 +201,7 @@ constexpr std::array kKinds{
          .what = "tmpfs and shared memory",
          .effect = "Files in tmpfs or shared memory pile up.",
          .next = "df -t tmpfs; ipcs -mp",
-         .asks = "tmpfs",
+         .inspection = "tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "socket_memory_growth",
          .system = CauseSystem::kLinux,
@@ -210,7 +210,7 @@ constexpr std::array kKinds{
          .what = "Socket buffers",
          .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
-         .asks = "queues",
+         .inspection = "queues",
          .runbook = "MemstatSocketPressure"},
     Kind{.name = "socket_memory_growth",
          .allocator = "socket",
@@ -218,7 +218,7 @@ constexpr std::array kKinds{
          .what = "Socket buffers",
          .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
-         .asks = "queues",
+         .inspection = "queues",
          .runbook = "MemstatSocketPressure"},
     Kind{.name = "unaccounted_growth",
          .allocator = "account",
@@ -227,7 +227,7 @@ constexpr std::array kKinds{
          .effect = "A driver, a pipe, a ring buffer or a hypervisor holds whole pages.",
          .next = "memstatctl origins --limit 10; lsmod | head -40",
          .next_on_freebsd = "kldstat; memstatctl types --sort bytes --limit 15",
-         .asks = "rings",
+         .inspection = "rings",
          .runbook = "MemstatUnaccountedGrowth"},
     Kind{.name = "page_table_growth",
          .allocator = "account",
@@ -236,7 +236,7 @@ constexpr std::array kKinds{
          .effect = "Processes map more and more memory.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
-         .asks = "page-tables",
+         .inspection = "page-tables",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "memory_growth",
          .allocator = "account",
@@ -458,7 +458,7 @@ constexpr auto kCauses = causes_of<kKinds>([](const Kind& kind) {
                                                        : std::span<const std::string_view>(),
                .explains_of_group = symptoms_of(kind.name),
                .runbook = kind.runbook,
-               .asks = kind.asks,
+               .inspection = kind.inspection,
                .look = look};
 });
 

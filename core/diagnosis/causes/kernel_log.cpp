@@ -212,7 +212,7 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   if (const Cause* const known = find_cause(is_of_version_6 ? "neighbours6_full" : line.is); known != nullptr) {
     finding.cause = known->name;
     finding.rule = known;
-    finding.asks = known->asks;
+    finding.inspection = known->inspection;
   }
   finding.refused = recent;
   finding.is_past = recent <= 0;

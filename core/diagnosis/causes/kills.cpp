@@ -79,7 +79,7 @@ void note_end(const Evidence& evidence, std::string_view group, const KillEviden
   const auto ago = ended_kills(evidence, group, victim);
   if (!ago) return;
   finding.is_past = true;
-  finding.facts.front().text += last_words(ago);
+  finding.facts.front().text += last_time_text(ago);
 }
 
 void add_victim(const KillEvidence& victim, Finding& finding) {
@@ -351,7 +351,7 @@ constexpr std::array kCauses{
           .uses = kUses,
           .explains = kExplains,
           .runbook = "MemstatOutOfMemoryKill",
-          .asks = "anonymous",
+          .inspection = "anonymous",
           .look = look_at_machine},
     Cause{.name = "killed_before",
           .looks_for = "The kernel killed a process for lack of memory shortly before the first poll.",

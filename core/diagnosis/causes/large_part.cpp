@@ -20,7 +20,7 @@ struct Part {
   std::string_view effect;
   std::string_view next;
   std::string_view next_on_freebsd = {};  ///< "": the same command
-  std::string_view asks = {};             ///< the inspection that names the holder
+  std::string_view inspection = {};       ///< the inspection that names the holder
   std::string_view metric = {};           ///< the metric with the bytes; "": the account
   std::array<std::string_view, 1> needs;
   double most_share = 1;            ///< above this share it is notable even if memory is available
@@ -52,7 +52,7 @@ constexpr std::array kParts{
          .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
-         .asks = "page-tables",
+         .inspection = "page-tables",
          .needs = {"account/page_tables"},
          .charged = &kKernelMemory,
          .gained_share = 0.02,
@@ -66,7 +66,7 @@ constexpr std::array kParts{
          .headline = "Kernel stacks take ",
          .effect = "Each thread has 16 KiB: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
-         .asks = "threads",
+         .inspection = "threads",
          .needs = {"account/kernel_stacks"},
          .charged = &kKernelMemory},
     Part{.name = "percpu_large",
@@ -102,7 +102,7 @@ constexpr std::array kParts{
          .headline = "tmpfs and shared memory hold ",
          .effect = "Only swapping or deletion frees it. Files there remain when the program that wrote them ends.",
          .next = "df -t tmpfs; ipcs -mp",
-         .asks = "tmpfs",
+         .inspection = "tmpfs",
          .needs = {"account/shared"},
          .most_share = 0.5,
          .charged = &kSharedMemory,
@@ -116,7 +116,7 @@ constexpr std::array kParts{
          .headline = "System V segments that no process has attached hold ",
          .effect = "They remain until they are removed. Usually their program was killed.",
          .next = "ipcs -mp; ipcrm -m ID",
-         .asks = "segments",
+         .inspection = "segments",
          .metric = "memstat_sysv_shm_unattached_bytes",
          .needs = {"memstat_sysv_shm_unattached_bytes"},
          .charged = &kSharedMemory},
@@ -129,7 +129,7 @@ constexpr std::array kParts{
          .headline = "Programs have locked ",
          .effect = "It can be neither reclaimed nor swapped out, so everything else shares the rest.",
          .next = "grep VmLck /proc/[0-9]*/status | sort -k2 -rn | head",
-         .asks = "locked",
+         .inspection = "locked",
          .metric = "memstat_locked_bytes",
          .needs = {"memstat_locked_bytes"},
          .charged = &kProgramMemory,
@@ -143,7 +143,7 @@ constexpr std::array kParts{
          .headline = "Transparent huge pages take ",
          .effect = "Parts of them that no program has used take memory, too. Which parts is not known.",
          .next = "cat /sys/kernel/mm/transparent_hugepage/enabled",
-         .asks = "anonymous",
+         .inspection = "anonymous",
          .metric = "memstat_anonymous_huge_bytes",
          .needs = {"memstat_anonymous_huge_bytes"},
          .charged = &kProgramMemory,
@@ -157,7 +157,7 @@ constexpr std::array kParts{
          .headline = "Socket buffers hold ",
          .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
-         .asks = "queues",
+         .inspection = "queues",
          .needs = {"account/sockets"},
          .charged = &kSocketMemory,
          .gained_share = 0.01,
@@ -287,7 +287,7 @@ void name_caller(const TypeEvidence& caller, Finding& finding) {
       .fact({.text = short_name(caller.name) + " has " + bytes_text(*caller.bytes) + " of it",
              .source = "vmalloc/" + std::string(caller.name),
              .value = caller.bytes});
-  if (is_of_bpf(caller.name)) finding.asks = "bpf";
+  if (is_of_bpf(caller.name)) finding.inspection = "bpf";
 }
 
 /// The mount of tmpfs with the most files; nullptr: files are not a large part. The buffers of a database are not in a
@@ -416,7 +416,7 @@ constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
                .needs = part.needs,
                .uses = part.name == "shared_memory_large" ? std::span<const std::string_view>(kSharedUses) : kUses,
                .explains = part.explains,
-               .asks = part.asks,
+               .inspection = part.inspection,
                .look = look};
 });
 

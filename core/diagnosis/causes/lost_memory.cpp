@@ -86,7 +86,7 @@ constexpr std::array kCauses{Cause{.name = "memory_lost",
                                    .system = CauseSystem::kLinux,
                                    .needs = kPinNeeds,
                                    .uses = kPinUses,
-                                   .asks = "pinned",
+                                   .inspection = "pinned",
                                    .look = look_at_pins}};
 
 }  // namespace

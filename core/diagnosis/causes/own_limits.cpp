@@ -20,8 +20,8 @@ struct Bound {
   std::string_view things;  ///< In the headline, after the amount; "": the holder's name.
   std::string_view effect;
   std::string_view setting;
-  Severity full;               ///< The severity of a limit that is reached.
-  std::string_view asks = {};  ///< The inspection that names processes, if this one names users.
+  Severity full;                     ///< The severity of a limit that is reached.
+  std::string_view inspection = {};  ///< The inspection that names processes, if this one names users.
   std::array<std::string_view, 1> needs;
   std::string_view recorded = {};  ///< The name of the row in older recordings.
   std::string_view blind_to = {};  ///< Why the count may be too low; "": it is exact.
@@ -59,7 +59,7 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .effect = "Its programs cannot start threads or processes: EAGAIN.",
                                    .setting = "prlimit --nproc --pid PID",
                                    .full = Severity::kNow,
-                                   .asks = "threads",
+                                   .inspection = "threads",
                                    .needs = {"who/user-tasks"}},
                              Bound{.name = "user_signals_full",
                                    .question = "user-tasks",
@@ -78,7 +78,7 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .effect = "Its new pipes hold 8 KiB instead of 64, so pipelines are slow.",
                                    .setting = "sysctl fs.pipe-user-pages-soft",
                                    .full = Severity::kWasteful,
-                                   .asks = "pipes",
+                                   .inspection = "pipes",
                                    .needs = {"who/quotas"},
                                    .recorded = "pages of pipes",
                                    .blind_to = kLargePipes},
@@ -90,7 +90,7 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .effect = "pipe fails with ENFILE.",
                                    .setting = "sysctl fs.pipe-user-pages-hard",
                                    .full = Severity::kNow,
-                                   .asks = "pipes",
+                                   .inspection = "pipes",
                                    .needs = {"who/quotas"},
                                    .recorded = "pages of pipes at most",
                                    .blind_to = kLargePipes},
@@ -287,7 +287,7 @@ constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
                .needs = bound.needs,
                .uses = kUses,
                .runbook = "MemstatUserQuota",
-               .asks = bound.asks,
+               .inspection = bound.inspection,
                .blind_to = bound.blind_to,
                .look = look};
 });

@@ -230,7 +230,7 @@ void look_at_empty_pool(const Evidence& evidence, const Cause& cause, Findings& 
   finding.leads_to("mmap fails with ENOMEM, or a program gets SIGBUS.")
       .then("grep Huge /proc/meminfo")
       .then("sysctl vm.nr_hugepages vm.nr_overcommit_hugepages");
-  tell_as_ended(ended(evidence, failures->change), finding);
+  mark_ended(ended(evidence, failures->change), finding);
 }
 
 void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -333,7 +333,7 @@ constexpr std::array kCauses{
           .needs = kUnaccountedNeeds,
           .uses = kUnaccountedUses,
           .runbook = "MemstatUnaccountedGrowth",
-          .asks = "rings",
+          .inspection = "rings",
           .look = look_at_unaccounted},
     Cause{.name = "fragmentation",
           .looks_for = "Memory is free, but in blocks that are too small.",

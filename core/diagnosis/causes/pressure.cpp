@@ -90,9 +90,9 @@ void add_largest(const Evidence& evidence, Finding& finding) {
   constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
       {"anonymous", "anonymous"}, {"active", "anonymous"},        {"laundry", "anonymous"},
       {"shared", "tmpfs"},        {"page_tables", "page-tables"}, {"sockets", "queues"}};
-  finding.asks = {};
+  finding.inspection = {};
   for (const auto& [part, question] : kQuestions) {
-    if (part == name) finding.asks = question;
+    if (part == name) finding.inspection = question;
   }
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
@@ -367,7 +367,7 @@ constexpr std::array kCauses{
           .uses = kAvailableUses,
           .explains = kLowExplains,
           .runbook = "MemstatMemoryLow",
-          .asks = "anonymous",
+          .inspection = "anonymous",
           .look = look_at_available},
     Cause{.name = "swap_thrash",
           .looks_for = "Pages go to swap and come back at once.",
@@ -393,7 +393,7 @@ constexpr std::array kCauses{
           .needs = kZoneNeeds,
           .explains = kGoneExplains,
           .runbook = "MemstatMemoryShortfall",
-          .asks = "anonymous",
+          .inspection = "anonymous",
           .look = look_at_domains},
     Cause{.name = "page_daemon_short",
           .looks_for = "The page daemon cannot free enough, and memory is swapped out.",
@@ -401,7 +401,7 @@ constexpr std::array kCauses{
           .watches = Watches::kChange,
           .needs = kDaemonNeeds,
           .runbook = "MemstatMemoryShortfall",
-          .asks = "anonymous",
+          .inspection = "anonymous",
           .look = look_at_daemon},
     Cause{.name = "writers_throttled",
           .looks_for = "Reclaim and writers wait for dirty pages to reach the disk.",

@@ -28,7 +28,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       .then("procstat -ta | awk '{print $1, $3}' | sort | uniq -c | sort -rn | head -n 3")
       .then("sysctl kern.threads.max_threads_per_proc");
   if (const auto ago = ended(evidence, type->failures); ago) {
-    finding.headline = "A process was at the limit" + limit + " threads" + last_words(ago);
+    finding.headline = "A process was at the limit" + limit + " threads" + last_time_text(ago);
     finding.severity = Severity::kNotable;
   }
 }

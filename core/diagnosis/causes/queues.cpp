@@ -43,7 +43,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
                   .window_seconds = evidence.recent_seconds});
     finding.is_about("socket", one.labels[0]).leads_to("It misses events of the network, devices or audit.");
     finding.then("ss -f netlink -p").then("awk '$9 > 0' /proc/net/netlink");
-    tell_as_ended(ended(evidence, one.change), finding);
+    mark_ended(ended(evidence, one.change), finding);
   }
   look_at_full_queues(evidence, cause, found);
 }

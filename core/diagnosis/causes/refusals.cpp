@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Refused requests and reached limits of types that no other cause knows. Ranked last, and explained by any finding about
+// Refused requests and reached limits of types without a cause of their own. Ranked last, and explained by any finding about
 // the same allocator.
 #include <algorithm>
 #include <array>
@@ -33,9 +33,10 @@ void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& fo
     if (is_judged_elsewhere(type.allocator) || type.failures.recent <= 0) continue;
     constexpr double kFew = 5;  // healthy machines have some
     if (type.failures.recent < kFew && type.limit_used.value_or(0) < kNearShare) continue;
-    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
-                                   name_of(type) + " refused " + counted(type.failures.recent, "request") + " in " +
-                                       duration_words(evidence.recent_seconds) + last_words(ended(evidence, type.failures)));
+    Finding& finding =
+        add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                    name_of(type) + " refused " + counted(type.failures.recent, "request") + " in " +
+                        duration_words(evidence.recent_seconds) + last_time_text(ended(evidence, type.failures)));
     finding.fact({.text = counted(type.failures.total, "refusal") + " since boot",
                   .source = std::string(to_string(type.allocator)) + "/" + std::string(type.name),
                   .value = type.failures.recent,

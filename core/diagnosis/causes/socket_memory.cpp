@@ -63,7 +63,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
   if (!state) return;
   const auto judgement = judge(evidence, *state);
   if (!judgement) return;
-  // What the kernel does now says more than what it would do at the limit.
+  // Pressure now is more specific than the effect of the limit.
   const bool is_pressed = evidence.value("memstat_socket_memory_pressure", protocol.type).value_or(0) > 0;
   if (is_pressed && judgement->severity == Severity::kNotable) return;
   Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty,
@@ -273,7 +273,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
   finding.fact(moved_fact(evidence, moved, is_similar ? drops.further_kinds[0] : drops.kind, drops.metric));
   if (drops.kind == "ListenOverflows") finding.is_about("table", "accept_queues");
   finding.leads_to(drops.effect).then(drops.who);
-  tell_as_ended(ended(evidence, drops.metric, is_counted), finding);
+  mark_ended(ended(evidence, drops.metric, is_counted), finding);
 }
 
 constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};
@@ -294,7 +294,7 @@ constexpr auto kCauses = [] {
                  .uses = kLimitUses,
                  .explains = kFullExplains,
                  .runbook = "MemstatSocketPressure",
-                 .asks = kProtocols[i].type.starts_with("FRAG") ? "" : "queues",
+                 .inspection = kProtocols[i].type.starts_with("FRAG") ? "" : "queues",
                  .look = look_at_limit,
                  .row = i};
   }
@@ -305,7 +305,7 @@ constexpr auto kCauses = [] {
                                .uses = kPressureUses,
                                .explains = kPressureExplains,
                                .runbook = "MemstatSocketPressure",
-                               .asks = "queues",
+                               .inspection = "queues",
                                .look = look_at_pressure};
   for (std::size_t i = 0; i < kDrops.size(); ++i) {
     causes[kProtocols.size() + 1 + i] = {
@@ -315,7 +315,7 @@ constexpr auto kCauses = [] {
         .watches = Watches::kChange,
         .needs = kDrops[i].needs,
         .uses = kDrops[i].holds_as.empty() ? std::span<const std::string_view>(kDropUses) : kQueueUses,
-        .asks = kDrops[i].holds_as.empty() ? "" : "queues",
+        .inspection = kDrops[i].holds_as.empty() ? "" : "queues",
         .holds_as = kDrops[i].holds_as,
         .look = look_at_drops,
         .row = i};

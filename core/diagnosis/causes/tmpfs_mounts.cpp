@@ -53,7 +53,7 @@ constexpr std::array kCauses{Cause{.name = "tmpfs_full",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
                                    .uses = kUses,
-                                   .asks = "tmpfs",
+                                   .inspection = "tmpfs",
                                    .look = look}};
 
 }  // namespace

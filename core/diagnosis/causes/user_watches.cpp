@@ -11,7 +11,7 @@ namespace {
 struct Quota {
   std::string_view name;
   std::string_view limit;  ///< The label of its limit.
-  std::string_view asks;
+  std::string_view inspection;
   std::string_view effect;
   std::string_view setting;
   std::array<std::string_view, 2> needs;
@@ -20,13 +20,13 @@ constexpr std::string_view kLimits = "memstat_table_user_limit_objects";
 constexpr std::array kQuotas{
     Quota{.name = "inotify_instances_full",
           .limit = "inotify_instances",
-          .asks = "inotify",
+          .inspection = "inotify",
           .effect = "inotify_init fails with EMFILE: \"too many open files\" while descriptors are free.",
           .setting = "sysctl fs.inotify.max_user_instances",
           .needs = {kLimits, "who/inotify"}},
     Quota{.name = "inotify_watches_full",
           .limit = "inotify_watches",
-          .asks = "watches",
+          .inspection = "watches",
           .effect = "inotify_add_watch fails with ENOSPC: \"no space left on device\".",
           .setting = "sysctl fs.inotify.max_user_watches",
           .needs = {kLimits, "who/watches"}}};
@@ -51,7 +51,7 @@ User largest_user(const InspectionAnswer& answer) {
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Quota& quota = kQuotas[cause.row];
   const auto limit = evidence.value(kLimits, quota.limit);
-  const InspectionAnswer* const answer = evidence.inspection(quota.asks);
+  const InspectionAnswer* const answer = evidence.inspection(quota.inspection);
   if (!limit || *limit <= 0 || answer == nullptr) return;
   const User user = largest_user(*answer);
   const bool is_partial = user.count < kNearShare * *limit;
@@ -62,7 +62,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       "User " + short_name(user.name, 24) + (is_partial ? " has at least " : " has ") + count_text(user.count) + " of " +
           count_text(*limit) + " " + std::string(answer->things));
   finding.fact({.text = percent_text(user.count / *limit) + " of the limit per user",
-                .source = "who/" + std::string(quota.asks),
+                .source = "who/" + std::string(quota.inspection),
                 .value = user.count,
                 .limit = limit});
   finding.is_about("table", quota.limit).leads_to(quota.effect).then(quota.setting);
@@ -75,7 +75,7 @@ constexpr auto kCauses = causes_of<kQuotas>([](const Quota& quota) {
                .system = CauseSystem::kLinux,
                .needs = quota.needs,
                .runbook = "MemstatUserQuota",
-               .asks = quota.asks,
+               .inspection = quota.inspection,
                .look = look};
 });
 

@@ -16,8 +16,8 @@ struct Zones {
   std::string_view effect;
   std::string_view who;
   std::string_view limit;
-  std::string_view asks = {};  ///< the inspection that names the holder
-  bool is_harmless = false;    ///< it may be full on healthy machines: at most notable
+  std::string_view inspection = {};  ///< the inspection that names the holder
+  bool is_harmless = false;          ///< it may be full on healthy machines: at most notable
 };
 
 constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
@@ -26,14 +26,14 @@ constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
                                      .effect = "Packets are dropped, sends fail with ENOBUFS or wait.",
                                      .who = "netstat -xan | sort -k4 -rn | head",
                                      .limit = "sysctl kern.ipc.nmbufs kern.ipc.nmbclusters kern.ipc.nmbjumbop",
-                                     .asks = "queues"},
+                                     .inspection = "queues"},
                                Zones{.name = "socket_zone_full",
                                      .zones = {"socket", "unpcb", "tcp_inpcb", "udp_inpcb", "tcpcb"},
                                      .what = "Sockets: zone ",
                                      .effect = "socket and accept fail with ENOBUFS.",
                                      .who = "sockstat | awk '{print $2}' | sort | uniq -c | sort -rn | head",
                                      .limit = "sysctl kern.ipc.maxsockets",
-                                     .asks = "sockets"},
+                                     .inspection = "sockets"},
                                Zones{.name = "pf_full",
                                      .zones = {"pf *"},
                                      .what = "The packet filter: ",
@@ -155,7 +155,7 @@ constexpr auto kCauses = [] {
                  .system = CauseSystem::kFreeBsd,
                  .needs = kNeeds,
                  .runbook = "MemstatLimitHit",
-                 .asks = kFamilies[i].asks,
+                 .inspection = kFamilies[i].inspection,
                  .look = look,
                  .row = i};
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Part of slab_caches.bpf.c: reads in advance what the pass is about to read. A poll finds cold caches, and a pass waits for
  * memory 2000 times, one address leading to the next. Here the processor waits for 32 CPUs' parts of caches at the same
- * time. Walks over the free objects of a CPU's slab are finished, and known_lists tells the pass the result. Of all else
- * only the side effect counts, so it may be wrong or missing: the pass reads it again. */
+ * time. Walks over the free objects of a CPU's slab are finished, and their results are in known_lists. Everything
+ * else only warms the caches, so it may be wrong or missing: the pass reads it again. */
 #pragma once
 
 enum { kAheadParts = 32, kAheadCursors = 2 * kAheadParts, kAheadRounds = 64 };
@@ -155,8 +155,8 @@ static long step_ahead(__u64 index, void* unused) {
 
 enum { kPartsAtOnce = 4 };
 
-/* Each of these loops waits for memory once. What the first one knows is in memory, since the verifier follows each value
- * that is in a register. */
+/* Each of these loops waits for memory once. The results of the first are in memory, because the verifier tracks each value
+ * in a register. */
 static long read_caches(__u64 index, void* unused) {
 #pragma nounroll
   for (int i = 0; i < kPartsAtOnce; ++i) {

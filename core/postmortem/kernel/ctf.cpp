@@ -31,11 +31,11 @@ struct CtfLayout {
   std::uint64_t word = 4;  // bytes of each field: info, size and type number
   unsigned kind_shift = 26;
   std::uint32_t count_mask = 0x00ff'ffff;
-  std::uint32_t size_is_behind = 0xffff'ffff;  // marker: a 64-bit size follows
-  std::uint64_t large_struct = 1U << 29U;      // B; larger structs have members with 64-bit offsets
+  std::uint32_t size_follows = 0xffff'ffff;  // marker: a 64-bit size follows
+  std::uint64_t large_struct = 1U << 29U;    // B; larger structs have members with 64-bit offsets
 };
 constexpr CtfLayout kVersion2{
-    .word = 2, .kind_shift = 11, .count_mask = 0x3ff, .size_is_behind = 0xffff, .large_struct = 1U << 13U};
+    .word = 2, .kind_shift = 11, .count_mask = 0x3ff, .size_follows = 0xffff, .large_struct = 1U << 13U};
 constexpr CtfLayout kVersion3{};
 
 Error ctf_error(std::string_view file, std::uint64_t offset, std::string_view what, ErrorCode code = ErrorCode::kData) {
@@ -72,7 +72,7 @@ class Converter {
   static std::uint32_t name_of(std::uint32_t name) { return (name & kExternalName) != 0 ? 0 : name; }
 
   /// B after the head of a record.
-  [[nodiscard]] std::uint64_t bytes_behind(const Record& record) const {
+  [[nodiscard]] std::uint64_t bytes_after(const Record& record) const {
     switch (record.kind) {
       case kCtfInteger:
       case kCtfFloat: return 4;
@@ -106,12 +106,12 @@ class Converter {
       return ctf_error(file_, begin, "has a type of kind " + std::to_string(record.kind) + ", which is not known",
                        ErrorCode::kVersion);
     }
-    if (record.type == layout_.size_is_behind) {
+    if (record.type == layout_.size_follows) {
       if (!holds(types_, at_, 8)) return ctf_error(file_, begin, "ends within a type");
       record.size = std::uint64_t{number_at<std::uint32_t>(types_, at_)} << 32U | number_at<std::uint32_t>(types_, at_ + 4);
       at_ += 8;
     }
-    const std::uint64_t behind = bytes_behind(record);
+    const std::uint64_t behind = bytes_after(record);
     if (!holds(types_, at_, behind)) return ctf_error(file_, begin, "ends within a type");
     write(record);
     at_ += behind;

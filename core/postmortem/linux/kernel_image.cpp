@@ -162,7 +162,7 @@ Result<void> KernelImage::for_each_symbol(const std::function<bool(std::uint32_t
 
 Result<std::vector<std::uint64_t>> KernelImage::addresses_of_symbols() {
   const SymbolTables& tables = symbol_tables_;
-  if (tables.count > kMaxAddresses) return data_error(name(), 0, "has more symbols than are put in order");
+  if (tables.count > kMaxAddresses) return data_error(name(), 0, "has too many symbols to sort");
   std::vector<std::uint32_t> offsets(tables.count);
   if (auto result = read(tables.offsets, reinterpret_cast<char*>(offsets.data()), offsets.size() * sizeof offsets[0]);
       !result) {

@@ -19,7 +19,7 @@ std::uint64_t PollWalk::expected() const {
 
 /// Selects the next state for reading. Returns false if there is none.
 bool PollWalk::select_state() {
-  if (signals_.has_come() || (options_.count && states_ == *options_.count)) return false;
+  if (signals_.has_arrived() || (options_.count && states_ == *options_.count)) return false;
   if (is_capture()) {
     const std::size_t number = options_.first + states_;
     if (number >= poll_count_) return false;

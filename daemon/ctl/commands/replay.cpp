@@ -53,7 +53,7 @@ Report list_of_polls(const CommandLine& options) {
   StopSignals signals;
   Progress progress;
   const std::size_t count = memstat_capture_get_count(list.get());
-  for (std::size_t number = first_poll_of(options.capture); number < count && !signals.has_come(); ++number) {
+  for (std::size_t number = first_poll_of(options.capture); number < count && !signals.has_arrived(); ++number) {
     memstat_poll poll;
     if (memstat_capture_get_poll(list.get(), number, &poll) != 0 || memstat_capture_select(list.get(), number) != 0) {
       return list.failure();

@@ -69,7 +69,7 @@ int open_to_read(const std::string& path) {
 
 /// mincore() takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
 template <typename Address, typename Byte>
-int ask(int (*call)(Address*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
+int query_pages(int (*call)(Address*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
   return call(at, size, reinterpret_cast<Byte*>(pages.data()));
 }
 
@@ -78,7 +78,7 @@ Trouble add_piece(int fd, std::uint64_t offset, std::size_t size, std::size_t pa
                   Residency& residency) {
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
   if (at == MAP_FAILED) return trouble_of("cannot be mapped: ", errno);
-  const int result = ask(&::mincore, at, size, pages);
+  const int result = query_pages(&::mincore, at, size, pages);
   const int error = errno;
   ::munmap(at, size);
   if (result != 0 && error == ENOMEM) return {.why = "shrank while it was measured"};

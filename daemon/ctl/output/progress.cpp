@@ -63,7 +63,7 @@ bool StopSignals::take(std::int64_t longest_ns) {
   return has_come_;
 }
 
-bool StopSignals::has_come() { return take(0); }
+bool StopSignals::has_arrived() { return take(0); }
 
 bool StopSignals::wait_until(std::int64_t due_ns) {
   for (;;) {

@@ -41,7 +41,7 @@ class StopSignals : NotCopyable {
   /// before.
   bool wait_until(std::int64_t due_ns);
   /// Whether a signal has arrived.
-  bool has_come();
+  bool has_arrived();
 
  private:
   bool take(std::int64_t longest_ns);

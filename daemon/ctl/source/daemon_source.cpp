@@ -68,7 +68,7 @@ class DaemonSource final : public ReportSource {
     if (sample.types.empty() && !has_source()) {
       sample.problem = url_.for_logs + ": none of its sources is up; memstatctl doctor shows what they lack";
     }
-    (void)ask("/api/v1/memory", [&](auto body) { return parse_memory_answer(body, machine_, sample.memory); });
+    (void)get_parsed("/api/v1/memory", [&](auto body) { return parse_memory_answer(body, machine_, sample.memory); });
     if (!missing_) missing_ = missing_sources_of();
     sample.missing = *missing_;
     last_ = sample;
@@ -79,8 +79,9 @@ class DaemonSource final : public ReportSource {
 
   Splits splits(const TypeRow& type) override {
     Splits splits;
-    splits.problem = ask(std::string(kTypesPath) + "/" + percent_encoded(type.allocator) + "/" + percent_encoded(type.name),
-                         [&](auto body) { return parse_type_answer(body, splits); });
+    splits.problem =
+        get_parsed(std::string(kTypesPath) + "/" + percent_encoded(type.allocator) + "/" + percent_encoded(type.name),
+                   [&](auto body) { return parse_type_answer(body, splits); });
     return splits;
   }
 
@@ -90,20 +91,21 @@ class DaemonSource final : public ReportSource {
 
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
     std::vector<AmountHistory> histories;
-    (void)ask("/api/v1/history?seconds=" + std::to_string(seconds) + "&points=" + std::to_string(points),
-              [&](auto body) { return parse_history_answer(body, last_.types, histories); });
+    (void)get_parsed("/api/v1/history?seconds=" + std::to_string(seconds) + "&points=" + std::to_string(points),
+                     [&](auto body) { return parse_history_answer(body, last_.types, histories); });
     return histories;
   }
 
   GrowthAnswer growth(std::int64_t seconds) override {
     GrowthAnswer growth;
-    growth.problem = ask("/api/v1/growth?seconds=" + std::to_string(seconds),
-                         [&](auto body) { return parse_growth_answer(body, growth); });
+    growth.problem = get_parsed("/api/v1/growth?seconds=" + std::to_string(seconds),
+                                [&](auto body) { return parse_growth_answer(body, growth); });
     return growth;
   }
   FindingsAnswer findings() override {
     FindingsAnswer findings;
-    findings.problem = ask("/api/v1/findings", [&](auto body) { return parse_findings_answer(body, findings.diagnosis); });
+    findings.problem =
+        get_parsed("/api/v1/findings", [&](auto body) { return parse_findings_answer(body, findings.diagnosis); });
     return findings;
   }
   std::optional<Finding> first_finding() override {
@@ -115,7 +117,7 @@ class DaemonSource final : public ReportSource {
 
   EventsAnswer events() override {
     EventsAnswer events;
-    events.problem = ask("/api/v1/events", [&](auto body) { return parse_events_answer(body, events); });
+    events.problem = get_parsed("/api/v1/events", [&](auto body) { return parse_events_answer(body, events); });
     return events;
   }
 
@@ -123,7 +125,7 @@ class DaemonSource final : public ReportSource {
   /// The states of the memstatd's sources; empty if it does not report them.
   [[nodiscard]] std::vector<SourceTrial> trials() const {
     SelfTest test;
-    const std::string problem = ask("/api/v1/sources", [&](auto body) { return parse_sources_answer(body, test); });
+    const std::string problem = get_parsed("/api/v1/sources", [&](auto body) { return parse_sources_answer(body, test); });
     return problem.empty() ? std::move(test.trials) : std::vector<SourceTrial>();
   }
   /// Whether any source of the memstatd is up.
@@ -143,7 +145,7 @@ class DaemonSource final : public ReportSource {
   }
   /// Passes the answer's text to `parse`, which returns whether it is one of memstatd's. Returns "" or an error.
   template <typename Parse>
-  std::string ask(const std::string& path, Parse parse) const {
+  std::string get_parsed(const std::string& path, Parse parse) const {
     HttpAnswer answer;
     std::string problem = get(path, {}, answer);
     return problem.empty() && !parse(std::string_view(answer.body)) ? not_ours(path) : problem;

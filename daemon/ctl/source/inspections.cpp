@@ -12,10 +12,10 @@ Result<InspectionAnswer> AnswerFinder::last_answer(KernelView& view, ReplayKerne
   const std::size_t selected = capture.selected_poll();
   Known& known = known_[&inspection];
   if (known.until > selected) known = {};  // an earlier poll than before
-  auto answer = ask(view, inspection);
+  auto answer = answer_of(view, inspection);
   for (std::size_t poll = selected; !answer && answer.error().code == ErrorCode::kNotPresent && poll > known.until;) {
     (void)capture.select_poll(--poll);  // within poll_count()
-    answer = ask(view, inspection);
+    answer = answer_of(view, inspection);
   }
   (void)capture.select_poll(selected);
   if (answer) {
@@ -28,12 +28,12 @@ Result<InspectionAnswer> AnswerFinder::last_answer(KernelView& view, ReplayKerne
 }
 
 Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection) {
-  if (capture == nullptr) return ask(view, inspection);
+  if (capture == nullptr) return answer_of(view, inspection);
   const std::size_t selected = capture->selected_poll();
   auto answer = last_answer(view, *capture, inspection);
   for (std::size_t poll = 0; answer && inspection.is_about_new && poll < selected; ++poll) {
     (void)capture->select_poll(poll);
-    const auto first = ask(view, inspection);
+    const auto first = answer_of(view, inspection);
     if (!first) continue;
     if (first->asked_ns != answer->asked_ns) remove_known(*answer, *first);
     break;

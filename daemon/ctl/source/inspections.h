@@ -15,7 +15,7 @@ namespace memstat::ctl {
 class AnswerFinder {
  public:
   /// Asks a machine. For a capture, returns the answer of the selected poll, or of the last one before it that has an
-  /// answer. `capture`: the same view if it is a capture; its selected poll does not change. Errors: those of ask().
+  /// answer. `capture`: the same view if it is a capture; its selected poll does not change. Errors: those of answer_of().
   Result<InspectionAnswer> find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
 
  private:

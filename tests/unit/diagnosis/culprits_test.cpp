@@ -101,7 +101,7 @@ TEST(Culprits, ReadsFromFreeBsdOnlyWhatItsKernelHas) {
   EXPECT_EQ(culprits_of(findings.at(0)), "process nginx (pid 812); nginx (pid 812) has 9012 open files");
   EXPECT_EQ(questions_of(findings, EvidenceSystem::kFreeBsd), std::vector<std::string_view>{"files"});
   Findings other = findings;
-  other[0].asks = "page-tables";
+  other[0].inspection = "page-tables";
   other[0].next = {"sysctl"};
   name_culprits(machine.evidence, other);
   EXPECT_EQ(other[0].next, std::vector<std::string>{"sysctl"});

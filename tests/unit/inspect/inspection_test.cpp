@@ -79,14 +79,14 @@ TEST(Inspection, ACaptureGivesTheRecordedAnswerOnly) {
   InspectionAnswer then;
   then.holders = {{.pid = 9, .command = "then", .user = "", .group = "", .name = "", .count = 1, .bytes = {}}};
   kernel.tables["who_files"] = write_answer(then);
-  const auto answer = ask(kernel, *find_inspection("files"));
+  const auto answer = answer_of(kernel, *find_inspection("files"));
   ASSERT_TRUE(answer);
   EXPECT_EQ(holders_text(*answer), "9 then 1");
   EXPECT_EQ(answer->question, "files");
   kernel.tables["who_files"] = "damaged";
-  EXPECT_EQ(ask(kernel, *find_inspection("files")).error().code, ErrorCode::kData);
+  EXPECT_EQ(answer_of(kernel, *find_inspection("files")).error().code, ErrorCode::kData);
   kernel.tables.clear();
-  EXPECT_EQ(holders_text(ask(kernel, *find_inspection("files")).value()), "7 now 3");
+  EXPECT_EQ(holders_text(answer_of(kernel, *find_inspection("files")).value()), "7 now 3");
 }
 
 TEST(Owners, TheGroupThatIsChargedIsOfTheMemoryControllerOrOfVersionTwo) {

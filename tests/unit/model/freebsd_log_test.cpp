@@ -122,14 +122,14 @@ TEST(FreeBsdLog, KnowsTheFirstLinesOfAKernel) {
 }
 
 TEST(LinesBehind, AreThoseSinceTheLastRead) {
-  EXPECT_EQ(lines_behind("", "a\nb\n"), "a\nb\n");
-  EXPECT_EQ(lines_behind("a\nb\n", "a\nb\n"), "");
-  EXPECT_EQ(lines_behind("a\nb\n", "a\nb\nc\n"), "c\n");
-  EXPECT_EQ(lines_behind("a\nb\nc\n", "c\nd\n"), "d\n") << "the ring overwrote a and b";
-  EXPECT_EQ(lines_behind("a\nb\nc\n", "x\ny\n"), "x\ny\n") << "and here all of it";
-  EXPECT_EQ(lines_behind("a\na\nb\n", "a\nb\na\n"), "a\n") << "the text after the first match differs from the buffer";
-  EXPECT_EQ(lines_behind("long line\nb\nc\n", "b\n"), "b\n") << "cleared";
-  EXPECT_EQ(lines_behind("a\n", ""), "");
+  EXPECT_EQ(lines_after("", "a\nb\n"), "a\nb\n");
+  EXPECT_EQ(lines_after("a\nb\n", "a\nb\n"), "");
+  EXPECT_EQ(lines_after("a\nb\n", "a\nb\nc\n"), "c\n");
+  EXPECT_EQ(lines_after("a\nb\nc\n", "c\nd\n"), "d\n") << "the ring overwrote a and b";
+  EXPECT_EQ(lines_after("a\nb\nc\n", "x\ny\n"), "x\ny\n") << "and here all of it";
+  EXPECT_EQ(lines_after("a\na\nb\n", "a\nb\na\n"), "a\n") << "the text after the first match differs from the buffer";
+  EXPECT_EQ(lines_after("long line\nb\nc\n", "b\n"), "b\n") << "cleared";
+  EXPECT_EQ(lines_after("a\n", ""), "");
 }
 
 TEST(LinesBehind, CountEachLineOnceHoweverTheRingTurns) {
@@ -143,7 +143,7 @@ TEST(LinesBehind, CountEachLineOnceHoweverTheRingTurns) {
     ring += text;
     while (ring.size() > 4096) ring.erase(0, ring.find('\n') + 1);
     if (line % 7 != 0) continue;
-    seen += lines_behind(known, ring);
+    seen += lines_after(known, ring);
     known = ring;
   }
   EXPECT_EQ(seen, printed.substr(0, seen.size()));

@@ -163,7 +163,7 @@ TEST(LargePart, AFunctionWithMuchVmallocMemoryStandsOut) {
   machine.evidence.types[0].name = "htab_map_alloc";
   ASSERT_EQ(machine.words(), "notable vmalloc_large");
   EXPECT_EQ(machine.find()[0].who.at(0).name, "htab_map_alloc");
-  EXPECT_EQ(machine.find()[0].asks, "bpf");
+  EXPECT_EQ(machine.find()[0].inspection, "bpf");
 }
 
 TEST(LargePart, UnreadBuffersExplainDroppedSegments) {

@@ -165,7 +165,7 @@ TEST(Pressure, LittleMemoryNamesTheLargestPartExceptCaches) {
   const Findings found = machine.find();
   ASSERT_EQ(found.at(0).cause, "memory_low");
   EXPECT_EQ(found[0].about.at(0).type, "shared");
-  EXPECT_EQ(found[0].asks, "tmpfs");
+  EXPECT_EQ(found[0].inspection, "tmpfs");
   EXPECT_EQ(found[0].who.at(0).name, "/app");
   machine.metric("memstat_unaccounted_bytes", 10 * kGiB);
   EXPECT_EQ(machine.find().at(0).about.at(0).type, "unaccounted");
