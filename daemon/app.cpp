@@ -108,10 +108,19 @@ class App {
     return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
   }
 
-  /// Publishes the configuration values that HTTP threads use.
+  /// The configuration values that HTTP threads use.
+  struct Published {
+    std::chrono::nanoseconds scrape_age{0};  // key poll.on_scrape; 0: off
+    bool has_per_cpu = false;                // whether key per_cpu selects any type
+  };
+  [[nodiscard]] Published published() {
+    const MutexLock lock(published_mutex_);
+    return published_;
+  }
   void publish_settings() {
-    scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
-    has_per_cpu_ = !config_.per_cpu.allocators.empty() || !config_.per_cpu.types.empty();
+    const MutexLock lock(published_mutex_);
+    published_ = {.scrape_age = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)),
+                  .has_per_cpu = !config_.per_cpu.allocators.empty() || !config_.per_cpu.types.empty()};
   }
 
   CommandLine options_;
@@ -140,9 +149,9 @@ class App {
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
   ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // outlives all callers of reload
-  std::atomic<std::int64_t> scrape_age_ns_{0};                       // key poll.on_scrape; 0: off
+  Mutex published_mutex_;
+  Published published_ MEMSTAT_GUARDED_BY(published_mutex_);
   bool is_memory_locked_ = false;
-  std::atomic<bool> has_per_cpu_{false};  // whether key per_cpu selects any type
 
   // Used by threads while the daemon serves, in order of creation.
   std::unique_ptr<StopDeadline> stop_deadline_;
@@ -424,12 +433,12 @@ void App::make_threads() {
   });
   Pages::Options of_pages{MEMSTAT_VERSION, config_.enable_reload, [this] { return reload(); }};
   of_pages.refresh = [this](TimePoint deadline) {
-    if (const std::int64_t age = scrape_age_ns_; age != 0) loop_->refresh(std::chrono::nanoseconds(age), deadline);
+    if (const auto age = published().scrape_age; age.count() != 0) loop_->refresh(age, deadline);
   };
   of_pages.history = &poller_->history();
   of_pages.diagnostician = poller_.get();
   of_pages.host = host();
-  of_pages.has_per_cpu = [this] { return has_per_cpu_.load(); };
+  of_pages.has_per_cpu = [this] { return published().has_per_cpu; };
   pages_ = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));
 }
 

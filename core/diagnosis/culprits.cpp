@@ -10,7 +10,7 @@ namespace memstat {
 namespace {
 
 /// Holders with less than this share of the largest one's amount are not named.
-constexpr double kLeastShare = 0.5;
+constexpr double kMinHolderShare = 0.5;
 constexpr std::size_t kMaxNamed = 3;
 
 double held_by(const Holder& holder) { return static_cast<double>(holder.bytes ? *holder.bytes : holder.count.value_or(0)); }
@@ -65,7 +65,7 @@ std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const
     if (largest.size() == kMaxNamed) break;
     if (has_others && is_own(holder)) continue;
     if ((has_suspect || !holds_as.empty()) && !is_suspect(finding, holder)) continue;
-    if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kLeastShare * held_by(*largest.front()))) break;
+    if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kMinHolderShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
   }
   return largest;

@@ -8,8 +8,8 @@
 namespace memstat {
 
 std::optional<double> ended(const Evidence& evidence, const Count& count) {
-  constexpr double kLeastSeconds = 120;
-  const bool has_ended = count.recent > 0 && count.still >= std::max(kLeastSeconds, evidence.recent_seconds / 3);
+  constexpr double kMinSeconds = 120;
+  const bool has_ended = count.recent > 0 && count.still >= std::max(kMinSeconds, evidence.recent_seconds / 3);
   return has_ended ? std::optional(count.still) : std::nullopt;
 }
 

@@ -56,7 +56,7 @@ bool is_child(std::string_view inner, std::string_view group) {
 std::vector<const MetricEvidence*> largest_children(const Evidence& evidence, const Charge& charge, Holds holds,
                                                     std::string_view parent, double all) {
   constexpr std::size_t kMaxNamed = 3;
-  constexpr double kLeastShare = 0.5;  // of the largest
+  constexpr double kMinShare = 0.5;  // of the largest
   std::vector<const MetricEvidence*> children;
   for (const MetricEvidence& group : evidence.samples(charge.metric)) {
     if (group.labels[1] == charge.part && amount_of(group, holds) > 0 && is_child(group.labels[0], parent))
@@ -68,7 +68,7 @@ std::vector<const MetricEvidence*> largest_children(const Evidence& evidence, co
   double sum = 0;
   std::size_t count = 0;
   for (const MetricEvidence* const child : children) {
-    if (count == kMaxNamed || amount_of(*child, holds) < kLeastShare * amount_of(*children.front(), holds)) break;
+    if (count == kMaxNamed || amount_of(*child, holds) < kMinShare * amount_of(*children.front(), holds)) break;
     sum += amount_of(*child, holds);
     ++count;
   }

@@ -14,10 +14,10 @@ std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double
 }
 
 std::optional<double> quick_outlook(const Evidence& evidence, const Count& change, double used, double limit) {
-  constexpr double kLeastSeconds = 30;
+  constexpr double kMinSeconds = 30;
   constexpr double kMaxSeconds = 300;
   constexpr double kGainedShare = 0.25;
-  if (evidence.recent_seconds < kLeastSeconds || evidence.poll_seconds <= 0) return std::nullopt;
+  if (evidence.recent_seconds < kMinSeconds || evidence.poll_seconds <= 0) return std::nullopt;
   if (used < kFillingShare * limit || change.recent < kGainedShare * limit) return std::nullopt;
   const double pace = change.last / evidence.poll_seconds;
   const double usual = evidence.rate(change.recent);

@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kMostKnown = 1024;
+constexpr std::size_t kMaxKnown = 1024;
 constexpr std::uint64_t kUnknown = 0;  // no directory has this inode
 
 struct PublishedCounters {
@@ -139,7 +139,7 @@ void GroupFiles::learn(std::string_view path, std::string_view content, std::int
     struct stat status {};
     if (!terminated.assign(directory) || ::stat(terminated.c_str(), &status) != 0) return;
     if (known == groups_.end()) {
-      if (groups_.size() >= kMostKnown) groups_.clear();
+      if (groups_.size() >= kMaxKnown) groups_.clear();
       known = groups_.emplace(directory, Known{}).first;
     }
     known->second = {.inode = status.st_ino};

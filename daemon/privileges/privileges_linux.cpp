@@ -62,7 +62,7 @@ unsigned count_threads() {
 
 // ---- memory ------------------------------------------------------------------------------------------------------------
 
-constexpr rlim_t kSmallestFiniteLimitBytes = rlim_t{64} << 20;
+constexpr rlim_t kMinFiniteLimitBytes = rlim_t{64} << 20;
 constexpr rlim_t kHeadroomBytes = rlim_t{16} << 20;  // more than the main thread's stack can grow (8 MiB)
 
 rlim_t address_space_bytes() {
@@ -93,7 +93,7 @@ void lock_memory(PrivilegeReport& report) {
   }
   const bool infinite = limit.rlim_cur == RLIM_INFINITY;
   const rlim_t used = address_space_bytes();
-  if (!infinite && (limit.rlim_cur < kSmallestFiniteLimitBytes || used > limit.rlim_cur - kHeadroomBytes)) {
+  if (!infinite && (limit.rlim_cur < kMinFiniteLimitBytes || used > limit.rlim_cur - kHeadroomBytes)) {
     const std::string have = std::to_string(limit.rlim_cur / 1024) + " KiB";
     report.notes.push_back("lock_memory: the limit RLIMIT_MEMLOCK of " + have +
                            " is too small; raise it (systemd: LimitMEMLOCK=infinity; root needs CAP_SYS_RESOURCE for it)");

@@ -29,6 +29,8 @@ RULES = [
     ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;|PublishedCounters counters;"
                            r"|std::array<sock_filter, 2 \* BPF_MAXINSNS> programs;|std::atomic<std::uint64_t> last_unique_number\{)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
+    ("bounds' names", re.compile(r"\bk(Most|Longest|Least|Fewest|Smallest)[A-Z]"), ("core", "config", "daemon"), set(),
+     "is a dialect; call it kMax or kMin"),
     ("literals", re.compile(r'[\w)]"? "[^"]*" "[^"]*"'), ("core", "config", "daemon"), set(), "is two literals; write one"),
 ]
 COMMENT_LINES = re.compile(r"(?:[ \t]*//[^\n]*\n)+|[^\n]*[^:\n]//[^\n]*\n")
@@ -73,7 +75,7 @@ def check_self():
            "core/c.cpp": "if (slabs_walked_++ == kMaxSlabsWalked) return torn();", "core/d.cpp": "if (!type->is_present_) type->is_present_ = true;",
            "core/events/vm/a.cpp": "file_ = UniqueFd(::open(kFile, O_RDONLY));", "core/collect/a.cpp": "std::ifstream file(path);",
            "core/e.cpp": "  static std::shared_ptr<AttachHelper> helper;", "daemon/e.cpp": "  static int calls = 0;",
-           "core/f.cpp": 'return "it " "attached";', "daemon/f.cpp": "// ---- for the worker threads\n// ------------\n"}
+           "core/g.cpp": "constexpr int kMostNames = 3;", "core/f.cpp": 'return "it " "attached";', "daemon/f.cpp": "// ---- for the worker threads\n// ------------\n"}
     for file, text in bad.items():
         assert len(list(problems(file, text))) == 1, file
     good = {"core/base/clock.h": "std::chrono::steady_clock::now()", "core/base/mutex.h": "std::mutex mutex_;", "tests/a.cpp": "std::mutex m;",

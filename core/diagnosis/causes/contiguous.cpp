@@ -19,7 +19,7 @@ struct JumboZone {
 constexpr std::array kJumboZones{JumboZone{"mbuf_jumbo_9k", 9216}, JumboZone{"mbuf_jumbo_16k", 16384}};
 
 /// With less available memory, the free pages are too few rather than scattered.
-constexpr double kLeastAvailableShare = 0.05;
+constexpr double kMinAvailableShare = 0.05;
 
 void look_at_zone(const Evidence& evidence, const Cause& cause, const TypeEvidence& zone, double largest, Findings& found) {
   const double failed = zone.failures.recent;
@@ -51,8 +51,7 @@ void look_at_zone(const Evidence& evidence, const Cause& cause, const TypeEviden
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto blocks = evidence.samples(kLargestBlock);
-  if (blocks.empty() || !evidence.available_bytes || evidence.share(*evidence.available_bytes) < kLeastAvailableShare)
-    return;
+  if (blocks.empty() || !evidence.available_bytes || evidence.share(*evidence.available_bytes) < kMinAvailableShare) return;
   double largest = 0;
   for (const MetricEvidence& block : blocks) largest = std::max(largest, block.value);
   for (const JumboZone& jumbo : kJumboZones) {

@@ -34,8 +34,8 @@ void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found
                 .source = "table/files",
                 .value = hidden,
                 .limit = usual});
-  constexpr double kLeastBytes = 200;  // of an open file
-  name_holder(evidence, kKernelMemory, Holds::kNow, hidden * kLeastBytes / 3, finding);
+  constexpr double kMinBytes = 200;  // of an open file
+  name_holder(evidence, kKernelMemory, Holds::kNow, hidden * kMinBytes / 3, finding);
   finding.is_about("table", "files")
       .leads_to("They were sent through Unix sockets and not received, or only mappings or io_uring hold them.")
       .then("ss -xp | awk '$3 > 0'")

@@ -74,14 +74,14 @@ static __always_inline void note_counter(struct memstat_page_counter* to, __u64 
   to->limit = word_at(counter + bpf_core_field_offset(struct page_counter, max));
 }
 
-enum { kMostEvents = 16 };
+enum { kMaxEvents = 16 };
 
 /* The counts only grow, so their sum changes when one of them does. */
 static __always_inline __u64 events_of(__u64 group) {
   const __u64 count = bpf_core_field_size(((struct mem_cgroup*)0)->memory_events) / sizeof(atomic_long_t);
   __u64 sum = 0;
 #pragma nounroll
-  for (__u32 i = 0; i < kMostEvents && i < count; ++i) sum += word_at(group + group_walk.events + 8 * i);
+  for (__u32 i = 0; i < kMaxEvents && i < count; ++i) sum += word_at(group + group_walk.events + 8 * i);
   const int is_under_oom = HAS(mem_cgroup, under_oom) && AT(mem_cgroup, group)->under_oom != 0;
   return 2 * sum + is_under_oom;
 }

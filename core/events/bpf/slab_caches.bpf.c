@@ -524,7 +524,7 @@ static long note_offset(__u64 i, void* unused) {
 
 // ---- one cache -----------------------------------------------------------------------------------------------------------
 
-enum { kSmallestPage = 4096 };
+enum { kMinPage = 4096 };
 enum { kMaxWords = 8 };  // words; copying a name by words takes a third of the kernel's byte-by-byte time
 
 static __always_inline int has_zero_byte(__u64 word) {
@@ -534,7 +534,7 @@ static __always_inline int has_zero_byte(__u64 word) {
 // Returns the name's size, rounded up to a word. No read may cross into the next page, which may be unmapped.
 static __always_inline __u32 copy_name(const char* name) {
   const __u64 address = number_of(name);
-  if (address % kSmallestPage <= kSmallestPage - kMaxWords * 8) {
+  if (address % kMinPage <= kMinPage - kMaxWords * 8) {
     for (__u32 i = 0; i < kMaxWords; ++i) {
       const __u64 word = word_at(address + 8 * i);
       ((__u64*)record.cache.name)[i] = word;

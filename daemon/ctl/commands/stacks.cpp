@@ -25,7 +25,7 @@ using events::MemuseGroup;
 using events::MemuseVerdict;
 
 constexpr std::int64_t kUsualAgeNs = 10 * kOneSecond;
-constexpr unsigned kFewestFrames =
+constexpr unsigned kMinFrames =
     8;  // collected even if fewer are displayed, because the verdict "cached" needs the call chain
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
@@ -227,7 +227,7 @@ Report memuse_report(const CommandLine& options) {
   StopSignals signals;
   const std::int64_t window_ns = options.window_ns.value_or(kStacksWindowNs);
   const auto watch =
-      events::open_memuse_watch({.frames = std::max({options.memuse.frames, options.memuse.match, kFewestFrames}),
+      events::open_memuse_watch({.frames = std::max({options.memuse.frames, options.memuse.match, kMinFrames}),
                                  .older_ns = options.memuse.older_ns.value_or(std::min(kUsualAgeNs, window_ns / 2)),
                                  .memory_bytes = options.memuse.memory_bytes,
                                  .type = findings.options.type,
