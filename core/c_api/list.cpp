@@ -155,7 +155,7 @@ std::string capture_of_environment() {
 
 void record_answers(KernelView& recording, KernelView& machine) {
   for (const Inspection* const inspection : all_inspections()) {
-    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // errors are recorded, too
+    if (inspection->os == machine.os()) (void)answer_of(recording, *inspection, &machine);  // errors are recorded, too
   }
 }
 

@@ -40,8 +40,8 @@ constexpr TcpCounter kTcpCounters[] = {
     {"tcps_sc_zonefail", 76},  {"tcps_sc_sendcookie", 77},
 };
 
-/// Number of counters that a structure of this size has before the ones below and 13.0 lacks; nothing if no known kernel has
-/// this size.
+/// Number of counters that kernels since 13.0 have inserted before those below, by the number of counters in the structure;
+/// nothing if no known kernel has this number.
 std::optional<std::size_t> added_before(std::size_t counters) {
   switch (counters) {
     case 113: return 0;  // 13.0 to 13.2

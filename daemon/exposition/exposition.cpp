@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{MEMSTAT_FORMATS(MEMSTAT_ADDRESS)};
 #undef MEMSTAT_ADDRESS
 
-/// Of the pages with these options; as many as render() returns.
+/// The number of series on the pages with these options, as render() returns it.
 std::size_t series_on_page(const RenderOptions& options, const Snapshot& snapshot) {
   std::size_t series = machine_series_of(options, snapshot);
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) series += series_of(options, snapshot, row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The kernel's structs with the members that several programs read. They are relocated to the running kernel's when a
- * program is loaded (CO-RE), so building needs no kernel. Thread safety: types only. */
+ * program is loaded (CO-RE), so building needs no kernel. */
 #pragma once
 
 #include "core/events/bpf/kernel_types.h"
