@@ -7,7 +7,6 @@
 #include <new>
 #include <string>
 
-#include "core/base/no_figure.h"
 #include "core/c_api/handle.h"
 #include "core/c_api/systemtap_text.h"
 #include "core/include/memstat.h"

@@ -77,6 +77,11 @@ inline constexpr std::size_t kFieldCount = 26;
 enum class CpuField : std::uint8_t { kNumAllocs, kNumFrees, kMemAlloced, kMemFreed, kFree, kSizeMask };
 inline constexpr std::size_t kCpuFieldCount = 6;
 
+/// The value of a per-CPU gauge on a CPU that the kernel does not list now, because it is offline or was never plugged in.
+/// Such a CPU has no series; the C API, which cannot express this, returns 0. No real figure is this large. Counters never
+/// have this value, because theirs persist.
+inline constexpr std::uint64_t kNoFigure = ~std::uint64_t{0};
+
 /// One figure of a memory type on one NUMA node (FreeBSD: domain), now.
 enum class NodeField : std::uint8_t {
   kHeldBytes,     ///< B of this node's memory

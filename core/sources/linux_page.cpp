@@ -16,7 +16,6 @@
 #include <optional>
 
 #include "core/base/ascii.h"
-#include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/vmstat.h"

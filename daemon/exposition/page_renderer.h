@@ -31,7 +31,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/no_figure.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/snapshot.h"

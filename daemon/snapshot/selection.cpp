@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/base/no_figure.h"
-
 namespace memstat {
 namespace {
 

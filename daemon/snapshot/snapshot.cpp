@@ -7,7 +7,6 @@
 #include <cstring>
 #include <functional>
 
-#include "core/base/no_figure.h"
 #include "core/model/unique_number.h"
 
 namespace memstat {

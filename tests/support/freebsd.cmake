@@ -38,7 +38,7 @@ endforeach()
 # FreeBSD's own files, compiled for earlier releases.
 foreach(release 13 14)
   memstat_freebsd_objects(freebsd_${release}_objects ${release} core/kernel/live_freebsd.cpp core/inspect/calls_freebsd.cpp
-                          core/kernel/reader_process.cpp core/base/mapped_memory.cpp
+                          core/kernel/reader_process.cpp core/base/buffer.cpp
                           core/counters/pmc_freebsd.cpp core/events/malloc/malloc_events_freebsd.cpp core/postmortem/open_dump.cpp
                           core/postmortem/freebsd/kvm_freebsd.cpp core/postmortem/freebsd/image.cpp
                           daemon/process/helpers.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/base/mapped_memory.h"
+#include "core/base/buffer.h"
 
 #include <sys/mman.h>
 
