@@ -30,12 +30,7 @@ import expected_types
 from kernel_files import Reading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What to expect, and the file that it needs.
-RULES = ((expected_memory.memory, "/proc/meminfo"), (expected_memory.zones, "/proc/zoneinfo"), (expected_memory.reclaim, "/proc/vmstat"),
-         (expected_memory.pools, "/proc/meminfo"), (expected_memory.checkers, "/proc/sys/kernel/tainted"),
-         (expected_types.slabs, "/proc/slabinfo"), (expected_types.areas, "/proc/vmallocinfo"),
-         (expected_types.call_sites, "/proc/allocinfo"), (expected_memory.cache_groups, None), (expected_types.groups, None), (expected_types.processes, None),
-         (expected_types.sockets, "/proc/net/protocols"), (expected_types.tables, None))
+RULES = expected_memory.RULES + expected_types.RULES
 CONFIGURATION = """\
 listen: ["127.0.0.1:{port}"]
 poll: {{interval: 1s, timeout: 20s, on_scrape: 1ms}}

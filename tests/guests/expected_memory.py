@@ -320,3 +320,8 @@ def cache_groups(reading, add, _):
             if text.strip().isdigit():
                 add(f"memstat_resctrl_{metrics[match[3]]}", int(text), group=match[1] or "/", domain=str(int(match[2])))
             add.values["memstat_resctrl_groups_left_out", ()] = 0
+
+
+# The rules, and the file without which a rule expects nothing.
+RULES = ((memory, "/proc/meminfo"), (zones, "/proc/zoneinfo"), (reclaim, "/proc/vmstat"), (pools, "/proc/meminfo"),
+         (checkers, "/proc/sys/kernel/tainted"), (cache_groups, None))

@@ -356,3 +356,8 @@ def single_limits(reading, add):
     add.type("table", "process_maps", limit_objects=number("/proc/sys/vm/max_map_count"))
     add.type("table", "socket_receive_buffers", limit_bytes=number("/proc/sys/net/core/rmem_max"))
     add.type("table", "socket_send_buffers", limit_bytes=number("/proc/sys/net/core/wmem_max"))
+
+
+# The rules, and the file without which a rule expects nothing.
+RULES = ((slabs, "/proc/slabinfo"), (areas, "/proc/vmallocinfo"), (call_sites, "/proc/allocinfo"), (groups, None), (processes, None),
+         (sockets, "/proc/net/protocols"), (tables, None))
