@@ -136,6 +136,22 @@ std::string in_quotes(std::string_view text, std::string_view special) {
   return out + "'";
 }
 
+bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text) {
+  text.clear();
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] != '%') {
+      text += plus_is_blank && raw[i] == '+' ? ' ' : raw[i];
+      continue;
+    }
+    const int high = i + 2 < raw.size() ? hex_digit(raw[i + 1]) : -1;
+    const int low = i + 2 < raw.size() ? hex_digit(raw[i + 2]) : -1;
+    if (high < 0 || low < 0) return false;
+    text += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return true;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto fold = [](char c) { return c == '-' ? '_' : ascii_lower(c); };
   std::vector<std::size_t> row(b.size() + 1);

@@ -87,6 +87,10 @@ std::string separated(const Range& range, std::string_view separator, TextOf tex
 /// `text` in single quotes, as one word of a shell. Characters in `special` are escaped with a backslash.
 std::string in_quotes(std::string_view text, std::string_view special = {});
 
+/// Decodes percent escapes of `raw` into `text`, replacing its content; for queries also '+' as a blank. Returns false
+/// for a malformed escape.
+bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text);
+
 /// Edit distance (insert, delete, replace) between `a` and `b`, ignoring case and treating '-' and '_' as equal. Both texts
 /// must be short.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -13,22 +13,6 @@ bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow) {
          std::any_of(allow.begin(), allow.end(), [&](const IpNetwork& network) { return network.holds(address); });
 }
 
-bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text) {
-  text.clear();
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] != '%') {
-      text += plus_is_blank && raw[i] == '+' ? ' ' : raw[i];
-      continue;
-    }
-    const int high = i + 2 < raw.size() ? hex_digit(raw[i + 1]) : -1;
-    const int low = i + 2 < raw.size() ? hex_digit(raw[i + 2]) : -1;
-    if (high < 0 || low < 0) return false;
-    text += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return true;
-}
-
 bool decode_path(std::string_view raw, std::string& path) {
   return raw.starts_with('/') && decode_percent(raw, false, path) && path.find('\0') == std::string::npos;
 }

@@ -15,11 +15,7 @@ namespace memstat {
 /// Whether a client may connect: loopback always may, others from these networks.
 bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow);
 
-/// Decodes percent escapes of `raw` into `text`, replacing its content; for queries also '+' as a blank. Returns false
-/// for a malformed escape.
-bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text);
-
-/// Same, for a path. Also returns false for an escaped NUL, or if the path does not begin with '/'.
+/// As decode_percent, for a path. Also returns false for an escaped NUL, or if the path does not begin with '/'.
 bool decode_path(std::string_view raw, std::string& path);
 
 /// Whether a Host header (or the authority of a URL) is this machine's loopback: localhost, 127.x.x.x or [::1], with or

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,15 +23,6 @@
 namespace memstat::ctl {
 namespace {
 
-/// Parses all of `text`. Larger numbers become kMaxHttpBody + 1. Empty if invalid.
-std::optional<std::size_t> parse_length(std::string_view text, int base) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size()) return {};
-  const bool is_huge = error == std::errc::result_out_of_range || value > kMaxHttpBody;
-  return is_huge ? kMaxHttpBody + 1 : static_cast<std::size_t>(value);
-}
-
 constexpr const char* kTooLarge = "the answer is larger than 64 MiB";
 constexpr const char* kCutShort = "the connection ended in the middle of the answer";
 
@@ -42,7 +32,6 @@ struct Head {
   int status = 0;
   std::string etag;
   std::optional<std::size_t> length = {};  ///< Of the body; empty: it ends with the connection.
-  bool is_chunked = false;
 };
 
 /// Parses the beginning of an answer, which may be incomplete. Returns "" or an error.
@@ -68,40 +57,17 @@ std::string read_head(std::string_view bytes, Head& head) {
     const bool is_plain = equals_ignoring_case(value, "identity");
     if (is_named("etag")) head.etag = value;
     if (is_named("content-encoding") && !is_plain) return "the answer is compressed, although that was not requested";
-    if (is_named("transfer-encoding")) head.is_chunked = equals_ignoring_case(value, "chunked");
-    if (is_named("transfer-encoding") && !head.is_chunked && !is_plain)
-      return "the answer has a transfer coding that was not requested";
+    if (is_named("transfer-encoding") && !is_plain) return "the answer has a transfer coding that was not requested";
     if (!is_named("content-length")) continue;
-    head.length = parse_length(value, 10);
-    if (!head.length) return "the answer has no valid size";
-    if (*head.length > kMaxHttpBody) return kTooLarge;
+    const auto length = parse_u64(value);
+    if (!length) return "the answer has no valid size";
+    if (*length > kMaxHttpBody) return kTooLarge;
+    head.length = *length;
   }
-  if (head.is_chunked) head.length.reset();
   if (head.status == 304 || head.status == 204) head.length = 0;
   head.size = end + 4;
   return {};
 }
-
-/// Decodes the chunks; ignores trailers. Returns "" or an error.
-const char* read_chunks(std::string_view bytes, std::string& body) {
-  constexpr std::size_t kMaxLine = 1024;
-  while (true) {
-    const std::size_t end = bytes.substr(0, kMaxLine).find("\r\n");
-    if (end == std::string_view::npos) return bytes.size() < kMaxLine ? kCutShort : "the answer has a broken chunk";
-    const auto size = parse_length(trim(bytes.substr(0, std::min(end, bytes.find(';')))), 16);
-    if (!size) return "the answer has a chunk without a size";
-    if (*size == 0) return "";
-    if (*size > kMaxHttpBody - body.size()) return kTooLarge;
-    bytes.remove_prefix(end + 2);
-    if (bytes.size() < *size + 2) return kCutShort;
-    body += bytes.substr(0, *size);
-    bytes.remove_prefix(*size);
-    if (!bytes.starts_with("\r\n")) return "the answer has a broken chunk";
-    bytes.remove_prefix(2);
-  }
-}
-
-std::string message_of(int error) { return std::generic_category().message(error); }
 
 /// Waits until the socket is ready for `events`. Returns 0 or an errno.
 int wait_for(int fd, short events, TimePoint deadline) {
@@ -154,28 +120,26 @@ int exchange(int socket, std::string_view request, TimePoint deadline, std::stri
 }
 
 std::string request_of(const HttpUrl& url, std::string_view path, std::string_view etag) {
-  const bool is_ipv6 = url.host.find(':') != std::string::npos;
   std::string text = "GET " + url.prefix;
-  text.append(path).append(" HTTP/1.1\r\nHost: ");
-  text += (is_ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port;
+  text.append(path).append(" HTTP/1.0\r\nHost: ").append(url.authority);
   text += "\r\nAccept: application/json\r\nAccept-Encoding: identity\r\nConnection: close\r\nUser-Agent: memstatctl\r\n";
   if (!url.credentials.empty()) text += "Authorization: Basic " + url.credentials + "\r\n";
   if (!etag.empty()) text.append("If-None-Match: ").append(etag).append("\r\n");
   return text + "\r\n";
 }
 
-std::string hint_of(int error) {
-  if (error == ECONNREFUSED) return "; does memstatd run there, and does it listen on this address?";
-  if (error == ENOENT) return "; does memstatd run, and is the path in its key listen?";
-  if (error == EACCES) return "; the keys unix_socket.mode and unix_socket.group of memstatd.yaml say who may connect";
-  if (error == ETIMEDOUT) return "; is the address right, and does a firewall let it through?";
-  return {};
+std::string explain(int error) {
+  const char* hint = "";
+  if (error == ECONNREFUSED) hint = "; does memstatd run there, and does it listen on this address?";
+  if (error == ENOENT) hint = "; does memstatd run, and is the path in its key listen?";
+  if (error == EACCES) hint = "; the keys unix_socket.mode and unix_socket.group of memstatd.yaml say who may connect";
+  if (error == ETIMEDOUT) hint = "; is the address right, and does a firewall let it through?";
+  return std::generic_category().message(error) + hint;
 }
 
 /// Receives the answer to a GET without TLS. Returns "" or an error.
 std::string plain_get(const HttpUrl& url, const std::string& request, std::string& bytes) {
   addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
@@ -204,7 +168,7 @@ std::string plain_get(const HttpUrl& url, const std::string& request, std::strin
     if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(kHttpSeconds) + " s";
     break;
   }
-  return error == 0 ? std::string() : message_of(error) + hint_of(error);
+  return error == 0 ? std::string() : explain(error);
 }
 
 /// Removes a prefix, case-insensitive. Returns false if the text does not begin with it.
@@ -212,18 +176,6 @@ bool cut_beginning(std::string_view& text, std::string_view beginning) {
   if (!equals_ignoring_case(text.substr(0, beginning.size()), beginning)) return false;
   text.remove_prefix(beginning.size());
   return true;
-}
-
-/// Decodes escapes: %41 is 'A'. Invalid ones are kept.
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape =
-        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
-    out += is_escape ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
-    if (is_escape) i += 2;
-  }
-  return out;
 }
 
 std::string base64(std::string_view bytes) {
@@ -244,8 +196,9 @@ ParsedUrl parse_socket(std::string_view text, std::string_view path) {
   if (!path.starts_with('/') || path.size() > sizeof(sockaddr_un::sun_path) - 1) {
     return refused("is not the path of a socket: give unix:/run/memstatd/memstatd.sock");
   }
-  HttpUrl url{
-      .socket = std::string(path), .host = "localhost", .port = "80", .prefix = {}, .credentials = {}, .for_logs = {}};
+  HttpUrl url;
+  url.socket = path;
+  url.authority = "localhost";
   url.for_logs = text;
   return {.url = std::move(url), .problem = {}};
 }
@@ -258,7 +211,6 @@ std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
   if (head.size == 0) return bytes.empty() ? "the connection was closed without an answer" : kCutShort;
   answer = {.status = head.status, .etag = head.etag, .body = {}};
   bytes.remove_prefix(head.size);
-  if (head.is_chunked && !head.length) return read_chunks(bytes, answer.body);
   if (bytes.size() < head.length.value_or(0)) return kCutShort;
   if (!head.length && bytes.size() > kMaxHttpBody) return kTooLarge;
   answer.body = bytes.substr(0, head.length.value_or(bytes.size()));
@@ -298,10 +250,13 @@ ParsedUrl parse_url(std::string_view text) {
   url.prefix.erase(url.prefix.find_last_not_of('/') + 1);
   text = text.substr(0, slash);
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    url.credentials = base64(unescaped(text.substr(0, at)));
+    std::string user;
+    if (!decode_percent(text.substr(0, at), false, user)) return refused("has an invalid escape: write %25 for '%'");
+    url.credentials = base64(user);
     text.remove_prefix(at + 1);
   }
-  url.for_logs = std::string(url.is_https ? "https://" : "http://").append(text).append(url.prefix);
+  url.authority = text;
+  url.for_logs = (url.is_https ? "https://" : "http://") + url.authority + url.prefix;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
     if (end == std::string_view::npos) return refused("has an IPv6 address without its ']': give http://[::1]:8947");

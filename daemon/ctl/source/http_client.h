@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// URLs of a memstatd, and HTTP/1.1 GET, one request per connection. Plain HTTP is built in; https uses libcurl if it is
-// installed.
+// URLs of a memstatd, and HTTP/1.0 GET, one request per connection, whose answer has no chunks. Plain HTTP is built in;
+// https uses libcurl if it is installed.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@ namespace memstat::ctl {
 struct HttpUrl {
   bool is_https = false;
   std::string socket;       ///< Path of a unix socket; "" for TCP.
+  std::string authority;    ///< HOST[:PORT] as given.
   std::string host;         ///< Without the brackets of an IPv6 address.
   std::string port;         ///< "80", or "443" for https, if not given.
   std::string prefix;       ///< Before /api/v1: "" or "/memstatd"; no slash at the end.

@@ -16,7 +16,6 @@ enum CurlOption : int {
   kConnectTimeout = 78,
   kHttpVersion = 84,
   kNoSignal = 99,
-  kRawTransfer = 157,
   kProtocols = 181,
   kHeaderInOutput = 42,
   kWriteData = 10001,
@@ -26,7 +25,7 @@ enum CurlOption : int {
   kCaFile = 10065,
   kWriteFunction = 20011
 };
-constexpr long kHttp11 = 2;
+constexpr long kHttp10 = 1;
 constexpr long kOnlyHttps = 2;
 
 /// libcurl's functions.
@@ -71,15 +70,12 @@ std::string https_get(const HttpUrl& url, std::string_view path, std::string_vie
   }
   if (!etag.empty()) headers = curl.append(headers, ("If-None-Match: " + std::string(etag)).c_str());
   if (!url.credentials.empty()) headers = curl.append(headers, ("Authorization: Basic " + url.credentials).c_str());
-  const bool is_ipv6 = url.host.find(':') != std::string::npos;
-  const std::string address =
-      "https://" + (is_ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port + url.prefix + std::string(path);
+  const std::string address = "https://" + url.authority + url.prefix + std::string(path);
   std::array<char, 256> error{};  // CURL_ERROR_SIZE
   Received received{.bytes = bytes, .most = most};
   curl.set(handle, kUrl, address.c_str());
   curl.set(handle, kProtocols, kOnlyHttps);
-  curl.set(handle, kHttpVersion, kHttp11);
-  curl.set(handle, kRawTransfer, 0L);  // parse_answer reads the chunks
+  curl.set(handle, kHttpVersion, kHttp10);
   curl.set(handle, kHeaderInOutput, 1L);
   curl.set(handle, kNoSignal, 1L);
   curl.set(handle, kConnectTimeout, static_cast<long>(kHttpConnectSeconds));

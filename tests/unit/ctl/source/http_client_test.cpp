@@ -13,7 +13,6 @@ std::string problem_of(std::string_view bytes) {
 
 constexpr const char* kAnswers[] = {
     "HTTP/1.1 200 OK\r\nETag: W/\"1-2\"\r\nContent-Length: 5\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\netag:W/\"1-2\" \r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n003;x=y\r\nllo\r\n0\r\n\r\n",
     "HTTP/1.0 200 OK\r\nETag: W/\"1-2\"\r\n\r\nhello",
 };
 
@@ -31,10 +30,8 @@ TEST(HttpAnswer, IsReadWithAnyKindOfBody) {
 }
 
 TEST(HttpAnswer, ThatIsCutShortIsAProblem) {
-  for (const std::string_view bytes : {std::string_view(kAnswers[0]), std::string_view(kAnswers[1])}) {
-    const std::size_t whole = bytes.find("0\r\n\r\n") == std::string_view::npos ? bytes.size() : bytes.size() - 2;
-    for (std::size_t size = 0; size < whole; ++size) EXPECT_NE(problem_of(bytes.substr(0, size)), "") << size;
-  }
+  const std::string_view bytes(kAnswers[0]);
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(problem_of(bytes.substr(0, size)), "") << size;
   EXPECT_EQ(problem_of(""), "the connection was closed without an answer");
 }
 
@@ -43,13 +40,10 @@ TEST(HttpAnswer, ThatIsHostileIsRefused) {
   EXPECT_EQ(problem_of("SSH-2.0-OpenSSH_9.2\r\n"), "the answer is not HTTP");
   EXPECT_EQ(problem_of("HTTP/1.1 2x0 OK\r\n\r\n"), "the answer has no status");
   EXPECT_EQ(problem_of(head + "Content-Length: 67108865\r\n\r\n"), "the answer is larger than 64 MiB");
-  EXPECT_EQ(problem_of(head + "Content-Length: 99999999999999999999999\r\n\r\n"), "the answer is larger than 64 MiB");
+  EXPECT_EQ(problem_of(head + "Content-Length: 99999999999999999999999\r\n\r\n"), "the answer has no valid size");
   EXPECT_EQ(problem_of(head + "Content-Length: -1\r\n\r\n"), "the answer has no valid size");
-  EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n"),
-            "the answer is larger than 64 MiB");
-  EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"), "the answer has a broken chunk");
-  EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n" + std::string(2000, '0')),
-            "the answer has a broken chunk");
+  EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+            "the answer has a transfer coding that was not requested");
   EXPECT_EQ(problem_of(head + "Transfer-Encoding: gzip\r\n\r\n"), "the answer has a transfer coding that was not requested");
   EXPECT_EQ(problem_of(head + "Content-Encoding: gzip\r\n\r\n"),
             "the answer is compressed, although that was not requested");
@@ -76,7 +70,7 @@ TEST(HttpUrl, IsTakenApart) {
   for (const char* wrong :
        {"", "host:80", "ftp://host", "https://", "http://", "http://:80", "http://host:", "http://host:0",
         "http://host:65536", "http://host:8a", "http://host:999999999999", "http://[::1", "http://[::1]x", "http://host/?q",
-        "http://ho st", "http://host/\r\nX: y", "unix:memstatd.sock"}) {
+        "http://ho st", "http://host/\r\nX: y", "http://me:5%@host", "unix:memstatd.sock"}) {
     EXPECT_NE(parse_url(wrong).problem, "") << wrong;
   }
 }
