@@ -115,7 +115,8 @@ Result<void> KernelReader::seal() {
   if (!view_) return {};
   if (const Result<void> sealed = view_->seal(); !sealed) {
     Error error = sealed.error();
-    error.detail += "; --no-sandbox avoids this process";
+    const bool is_of_account = error.code == ErrorCode::kData || error.code == ErrorCode::kPermission;
+    if (!is_of_account) error.detail += "; --no-sandbox avoids this process";
     return error;
   }
   process_.set_ready();

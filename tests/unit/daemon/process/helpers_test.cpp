@@ -72,5 +72,21 @@ TEST(KernelReader, ReportsHowToRunWithoutItWhenItEndsBeforeItsSeal) {
   EXPECT_NE(to_string(sealed.error()).find("--no-sandbox"), std::string::npos) << to_string(sealed.error());
 }
 
+// The daemon would refuse this account itself, too.
+TEST(KernelReader, ReportsAnUnknownAccountWithoutAdviceToRunWithoutIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root changes its account";
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Log log({}, nowhere.get());
+  SelfMetrics metrics("test");
+  KernelReader reader(log, metrics);
+  Config config;
+  config.user = "no-such-account-here";
+  reader.start(config);
+  const Result<void> sealed = reader.seal();
+  ASSERT_FALSE(sealed);
+  EXPECT_NE(to_string(sealed.error()).find("no-such-account-here"), std::string::npos) << to_string(sealed.error());
+  EXPECT_EQ(to_string(sealed.error()).find("--no-sandbox"), std::string::npos) << to_string(sealed.error());
+}
+
 }  // namespace
 }  // namespace memstat
