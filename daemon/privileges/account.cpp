@@ -86,15 +86,11 @@ Result<AccountNumbers> account_to_become(const std::string& user, PrivilegeRepor
 Result<void> change_user(const AccountNumbers& account, PrivilegeReport& report) {
   constexpr std::string_view kAdvice =
       "start memstatd as root (CAP_SETUID and CAP_SETGID), or as the wanted user with the key user set to \"\"";
-#if defined(__FreeBSD__)
-  constexpr int kGroups = 1;  // the list begins with the effective group
-#else
-  constexpr int kGroups = 0;
-#endif
   if (account.user < 0) return {};
   const auto uid = static_cast<uid_t>(account.user);
   const auto gid = static_cast<gid_t>(account.group);
-  if (setgroups(kGroups, &gid) != 0) return privilege_refused("setgroups failed", errno, kAdvice);
+  // An empty list keeps the effective group on FreeBSD before 15, whose list begins with it; setresgid() changes that.
+  if (setgroups(0, nullptr) != 0) return privilege_refused("setgroups failed", errno, kAdvice);
   if (setresgid(gid, gid, gid) != 0) return privilege_refused("setresgid failed", errno, kAdvice);
   if (setresuid(uid, uid, uid) != 0) return privilege_refused("setresuid failed", errno, kAdvice);
   if (uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != uid || geteuid() != uid)) {
