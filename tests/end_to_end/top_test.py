@@ -61,6 +61,14 @@ class Terminal:
             return screen if all(word in screen for word in words) and not any(word in screen for word in gone) else None
         return program.wait_until(look, lambda: f"{words} on the screen, not {gone}; there is:\n{self.screen()}")
 
+    def settled(self, *words, gone=()):
+        """The screen with these words once it is drawn: a busy machine shows half of one."""
+        def look():
+            screen = self.wait(*words, gone=gone)
+            time.sleep(0.5)
+            return screen if screen == self.screen() else None
+        return program.wait_until(look, lambda: f"a screen that stays; there is:\n{self.screen()}")
+
     def start(self, *arguments):
         self.keys(" ".join([MEMSTATCTL, "top", *arguments]), "Enter")
 
@@ -73,7 +81,7 @@ class Screens(unittest.TestCase):
         seen = []
         with Terminal() as terminal:
             terminal.start("--from", captures.fixtures()[LIMITS])
-            seen.append(terminal.wait("poll 3 of 3", "mbuf_jumbo_page", "Enter the type"))
+            seen.append(terminal.settled("poll 3 of 3", "mbuf_jumbo_page", "Enter the type"))
             colours = terminal.screen("-e")
             self.assertRegex(colours, r"\x1b\[[0-9;]*31m[^\n]*mbuf_jumbo_page", "what fails is red")
             terminal.tmux("resize-window", "-x", "100", "-y", "30")
@@ -81,9 +89,9 @@ class Screens(unittest.TestCase):
             self.assertNotRegex(terminal.screen("-e"), r"\x1b\[[0-9;]*3[13]m[^\n]*vmem btag", "what fails routinely has no colour")
             terminal.tmux("resize-window", "-x", "100", "-y", "24")
             terminal.keys("n")
-            seen.append(terminal.wait("by name"))
+            seen.append(terminal.settled("by name"))
             terminal.keys("b", "/", "m", "b", "u", "f")
-            seen.append(terminal.wait("filter: mbuf_ "))
+            seen.append(terminal.settled("filter: mbuf_ "))
             terminal.keys("Enter", "Down", "Enter")
             terminal.wait("uma mbuf_jumbo_page: ", "of its limit", "object size")
             terminal.keys("c")
@@ -91,16 +99,16 @@ class Screens(unittest.TestCase):
             terminal.keys("n")
             terminal.wait("by node", "held_bytes")
             terminal.keys("q", "Escape", "/", "d", "e", "v", "b", "u", "f", "Enter", "c")
-            seen.append(terminal.wait("malloc devbuf by CPU", "allocated_bytes", "frees"))
+            seen.append(terminal.settled("malloc devbuf by CPU", "allocated_bytes", "frees"))
             terminal.keys("q")
             terminal.wait("filter: devbuf")
             terminal.keys("Escape", "h")
-            seen.append(terminal.wait("memstatctl top: keys", "growth, failures, limit, name"))
+            seen.append(terminal.settled("memstatctl top: keys", "growth, failures, limit, name"))
             terminal.keys("q")
             terminal.wait("490 types")
             terminal.keys("Home")
             terminal.tmux("resize-window", "-x", "40", "-y", "10")
-            seen.append(terminal.wait("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOC ",)))
+            seen.append(terminal.settled("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOC ",)))
             for width, height in ((1, 1), (2, 3), (300, 90), (10, 2), (100, 24)):
                 terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
             terminal.wait("490 types", "ALLOC ")
