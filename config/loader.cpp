@@ -35,7 +35,7 @@ std::string describe(const Node& node) {
 }
 
 std::string join(const std::string& path, std::string_view key) {
-  return path.empty() ? printable(key) : path + "." + printable(key);
+  return path.empty() ? shortened(key) : path + "." + shortened(key);
 }
 
 class Loader {

@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxPatternMemory = 256 << 10;
 
 Error refuse(std::string_view pattern, std::string_view why) {
   return make_error(ErrorCode::kData, {},
-                    quoted(pattern) + " is not a regular expression: " + printable(why) +
+                    quoted(pattern) + " is not a regular expression: " + shortened(why) +
                         "; write one for the whole name, such as kmalloc-.*");
 }
 

@@ -102,7 +102,7 @@ Result<nanoseconds> parse_duration(std::string_view text) {
       if (digits.size() != text.size()) return wrong(text, "ends in a number without a unit; write it like 1m30s");
       if (digits.find_first_not_of('0') == std::string_view::npos)
         return wrong(text, "has no unit; write one with it, such as 10s");
-      return wrong(text, "has no unit; write " + printable(text) + "s if seconds are meant");
+      return wrong(text, "has no unit; write " + shortened(text) + "s if seconds are meant");
     }
     if (name == ".") return wrong(text, "has a fraction; write whole numbers, such as 1s500ms");
     const Unit* unit = find_unit(kDurationUnits, name);
@@ -182,19 +182,19 @@ Result<Endpoint> parse_listen_address(std::string_view text) {
     return Endpoint{.address = {}, .port = 0, .path = std::string(path)};
   }
   if (text.find(':') == std::string_view::npos) {
-    if (parse_u64(text)) return wrong(text, "is a port without an address; write 127.0.0.1:" + printable(text));
-    if (parse_ip(text)) return wrong(text, "has no port; write " + printable(text) + ":8947");
+    if (parse_u64(text)) return wrong(text, "is a port without an address; write 127.0.0.1:" + shortened(text));
+    if (parse_ip(text)) return wrong(text, "has no port; write " + shortened(text) + ":8947");
     return wrong(text, "is not an address with a port; write one such as 127.0.0.1:8947");
   }
-  if (parse_ip(text)) return wrong(text, "has no port; write [" + printable(text) + "]:8947");
+  if (parse_ip(text)) return wrong(text, "has no port; write [" + shortened(text) + "]:8947");
   const std::size_t colon = text.rfind(':');
   std::string_view host = text.substr(0, colon);
   const std::string_view digits = text.substr(colon + 1);
   if (host.empty()) {
-    return wrong(text, "has no address before the port; write 127.0.0.1" + printable(text) + ", or 0.0.0.0" +
-                           printable(text) + " and the key allow");
+    return wrong(text, "has no address before the port; write 127.0.0.1" + shortened(text) + ", or 0.0.0.0" +
+                           shortened(text) + " and the key allow");
   }
-  if (host == "localhost") return wrong(text, "names its host; write 127.0.0.1:" + printable(digits));
+  if (host == "localhost") return wrong(text, "names its host; write 127.0.0.1:" + shortened(digits));
   const bool is_v6 = host.starts_with('[') && host.ends_with(']');
   if (is_v6) host = host.substr(1, host.size() - 2);
   const auto address = parse_ip(host);
@@ -222,7 +222,7 @@ Result<IpNetwork> parse_cidr(std::string_view text) {
   if (!address) return wrong(text, "is not a network; write one such as 10.0.0.0/8 or 2001:db8::/32");
   const std::string width = std::to_string(address->width());
   if (slash == std::string_view::npos) {
-    return wrong(text, "has no prefix length; write " + printable(text) + "/" + width + " for this one address");
+    return wrong(text, "has no prefix length; write " + shortened(text) + "/" + width + " for this one address");
   }
   const auto prefix = parse_u64(text.substr(slash + 1));
   if (!prefix || *prefix > address->width()) {
@@ -336,7 +336,7 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   return static_cast<std::uint32_t>(all * 100);
 }
 
-std::string printable(std::string_view text) {
+std::string shortened(std::string_view text) {
   const std::string_view first = utf8_prefix(text, kShownBytes);
   return make_label_text(first) + (first.size() < text.size() ? "..." : "");
 }
@@ -357,6 +357,6 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
   return nearest;
 }
 
-std::string quoted(std::string_view text) { return "\"" + printable(text) + "\""; }
+std::string quoted(std::string_view text) { return "\"" + shortened(text) + "\""; }
 
 }  // namespace memstat

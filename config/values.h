@@ -107,9 +107,9 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text);
 Result<Switch> parse_switch(std::string_view text);
 
 /// A user's text, made safe for one line of a message: the first 60 bytes as in make_label_text(). Without quotes.
-std::string printable(std::string_view text);
+std::string shortened(std::string_view text);
 
-/// Same as printable, in double quotes.
+/// Same as shortened, in double quotes.
 std::string quoted(std::string_view text);
 /// If <iomanip> is included, std::quoted is a candidate for a std::string, too; this overload is the better match.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }

@@ -92,7 +92,7 @@ bool take_addresses(const std::vector<std::string>& texts, CommandLine& options)
     const Endpoint address = *parse_listen_address(text);
     const bool is_known = std::find(options.listen.begin(), options.listen.end(), address) != options.listen.end();
     if (is_known && (address.port != 0 || address.is_unix())) {
-      std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", printable(text).c_str());
+      std::fprintf(stderr, "memstatd: --listen: %s is given twice; give it once\n", shortened(text).c_str());
       return false;
     }
     options.listen.push_back(address);

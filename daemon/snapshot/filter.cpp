@@ -21,7 +21,7 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
   const std::string_view nearest = word.size() <= kMaxTypoSize ? nearest_word(word, known) : std::string_view();
   detail += nearest.empty() ? "; there are: " : "; did you mean " + quoted(nearest) + "? There are: ";
   const std::size_t shown = std::min(known.size(), kMaxListed);
-  for (std::size_t i = 0; i < shown; ++i) detail += (i == 0 ? "" : ", ") + printable(known[i]);
+  for (std::size_t i = 0; i < shown; ++i) detail += (i == 0 ? "" : ", ") + shortened(known[i]);
   if (shown == 0) detail += "none";
   if (shown < known.size()) detail += " and " + std::to_string(known.size() - shown) + " more";
   return refused(detail + std::string(advice));

@@ -49,14 +49,14 @@ std::string by_node(const SlabCache& cache, Figure figure) {
 }
 
 /// Makes a name safe for a line: damaged memory may hold any bytes.
-std::string printable(std::string name) {
+std::string one_line(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\177'; }, '?');
   return name;
 }
 
 void add_directory_of(MemoryFiles& files, const SlabCache& cache) {
-  std::string name = printable(cache.name);
+  std::string name = one_line(cache.name);
   std::replace(name.begin(), name.end(), '/', '!');  // as kobject_set_name() does
   const std::string directory = std::string(kPoll) + "/fs/sys/kernel/slab/" + name;
   std::uint64_t cpu_slabs = 0;
@@ -96,7 +96,7 @@ std::int64_t time_of(KernelImage& image) {
 std::string manifest_of(KernelImage& image, const LinuxMachine& machine) {
   CaptureManifest manifest;
   manifest.os = OperatingSystem::kLinux;
-  manifest.release = printable(std::string(image.info().text("OSRELEASE").value_or("")));
+  manifest.release = one_line(std::string(image.info().text("OSRELEASE").value_or("")));
   manifest.machine = to_string(image.memory().machine());
   manifest.page_size = image.info().page_bytes();
   manifest.cpus_present = machine.cpu_list();
@@ -145,7 +145,7 @@ std::string slabinfo_text(const std::vector<SlabCache>& caches) {
                   " %6llu %6llu %6llu %4llu %4llu : tunables    0    0    0 : slabdata %6llu %6llu      0\n",
                   number(sum_of(cache, used_of)), number(sum_of(cache, &Node::objects)), number(cache.size),
                   number(cache.objects_per_slab), number(std::uint64_t{1} << cache.order), slabs, slabs);
-    std::string name = printable(cache.name);
+    std::string name = one_line(cache.name);
     if (name.size() < 17) name.resize(17, ' ');
     text += name + figures.data();
   }
@@ -173,7 +173,7 @@ Result<std::unique_ptr<MemoryFiles>> make_linux_files(KernelImage& image, std::v
   }
   if (auto added = add_memory_files(image, machine, image.info().page_bytes(), *files, note); !added) return added.error();
   for (const SlabCache& cache : walk->caches) {
-    note("slab cache " + printable(cache.name), cache.damage);
+    note("slab cache " + one_line(cache.name), cache.damage);
     add_directory_of(*files, cache);
   }
   return files;
