@@ -4,6 +4,7 @@
 // each other, or exceed their bounds.
 #include <string>
 
+#include "core/base/text.h"
 #include "daemon/http/rules.h"
 #include "daemon/serve/authentication.h"
 #include "daemon/serve/query.h"
