@@ -5,6 +5,7 @@ import dataclasses
 import io
 import pathlib
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -15,6 +16,9 @@ import growth
 import limits
 import machine
 from machine import Shape
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import captures  # noqa: E402
 
 START = "start_memstatd || return 0\n"
 ROUNDS = START + "rounds all\n"
@@ -183,25 +187,19 @@ grep -q '^dentry *  /small/keeper *  state-keeper *  __d_alloc ' /tmp/grown || r
 USERS = {"ACCOUNT": "nobody"}
 
 
-def recorded_files(files):
-    """{path below the recording: bytes, or a str for a symbolic link}, in its segments, too."""
-    found = {path.removeprefix("capture/"): content for path, content in files.items() if path.startswith("capture/")}
-    for segment in [path for path in found if path.endswith(".tar")]:
-        with tarfile.open(fileobj=io.BytesIO(found.pop(segment))) as archive:
-            found |= {member.name: member.linkname if member.issym() else archive.extractfile(member).read()
-                      for member in archive if member.issym() or member.isfile()}
-    return found
-
-
 def replay(outcome):
     """Compares memstatd's page, made here from a capture that was recorded in the guest, with the capture's files."""
-    files = recorded_files(outcome.files)
+    recording = {path.removeprefix("capture/"): content for path, content in outcome.files.items() if path.startswith("capture/")}
+    files = dict(recording)
+    for segment in [path for path in recording if path.endswith(".tar")]:
+        with tarfile.open(fileobj=io.BytesIO(files.pop(segment))) as archive:
+            files |= captures.archive_files(archive)
     polls = sorted({path.split("/")[0] for path in files if path[:6].isdigit()})
     if not polls:
         return ["nothing was recorded"]
     with tempfile.TemporaryDirectory(prefix="memstat-replay-") as directory:
         capture = pathlib.Path(directory) / "capture"
-        machine.keep({path.removeprefix("capture/"): content for path, content in outcome.files.items() if path.startswith("capture/")}, capture)
+        machine.keep(recording, capture)
         configuration = pathlib.Path(directory) / "memstatd.yaml"
         configuration.write_text(checker.CONFIGURATION.format(port=0, user="", migrate_types="on"), encoding="ascii")
         done = subprocess.run([outcome.program, "--config", configuration, "--replay", capture, "--once"],

@@ -32,20 +32,19 @@ def shown_fixtures():
     return {name: path for name, path in fixtures().items() if name not in OFF_BY_DEFAULT}
 
 
+def archive_files(archive):
+    """{path: bytes} of a tarfile; a symbolic link is {path: target, a str}."""
+    return {member.name.removeprefix("./"): member.linkname if member.issym() else archive.extractfile(member).read()
+            for member in archive if member.issym() or member.isfile()}
+
+
 @functools.lru_cache(maxsize=2)
 def read_fixture(path):
-    """{path below the capture's top directory: bytes} of a .tar.zst, a symbolic link is {path: target, a str}.
+    """archive_files() of a .tar.zst, with paths below the capture's top directory.
     Python 3.11 cannot read Zstandard, so zstd(1) does."""
     unpacked = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
-    files = {}
     with tarfile.open(fileobj=io.BytesIO(unpacked)) as archive:
-        for member in archive:
-            name = (member.name[2:] if member.name.startswith("./") else member.name).partition("/")[2]
-            if member.isfile():
-                files[name] = archive.extractfile(member).read()
-            elif member.issym():
-                files[name] = member.linkname
-    return files
+        return {name.partition("/")[2]: content for name, content in archive_files(archive).items()}
 
 
 def manifest_value(files, key):
