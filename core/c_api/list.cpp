@@ -94,8 +94,8 @@ Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer
   return {};
 }
 
-/// Reads the size classes. A kernel without both sysctls is older than FreeBSD 13.0, and its classes are the
-/// powers of two from 16 to 65536. Every other failure is VERSION, as in the original.
+/// Reads the size classes. A kernel without both sysctls is older than FreeBSD 13.0, and its classes are the powers of two
+/// from 16 to 65536. Every other failure is VERSION, as in the original.
 Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
   constexpr std::string_view kCount = "vm.malloc.zone_count";
   constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
