@@ -38,7 +38,7 @@ const Cause* find_cause(std::string_view name) {
 
 std::span<const std::string_view> metrics_of_causes() {
   static const std::vector<std::string_view> kMetrics = [] {
-    std::vector<std::string_view> metrics{"memstat_accounted_bytes"};
+    std::vector<std::string_view> metrics{"memstat_accounted_bytes", "memstat_partial_view"};
     const auto take = [&](std::span<const std::string_view> names) {
       for (const std::string_view name : names) {
         if (name.starts_with("memstat_")) metrics.push_back(name);

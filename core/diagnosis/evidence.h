@@ -13,6 +13,7 @@
 
 #include "core/model/field.h"
 #include "core/model/inspection.h"
+#include "core/model/partial_view.h"
 #include "core/model/system_metric.h"
 
 namespace memstat {
@@ -105,6 +106,7 @@ inline constexpr double kLogSeconds = 600;
 /// Texts live as long as the evidence. Thread safety: immutable once built.
 struct Evidence {
   EvidenceSystem system = EvidenceSystem::kLinux;
+  PartialView view = {};  ///< what cannot be seen of the machine
   std::size_t polls = 0;
   double watched_seconds = 0;  ///< from the first poll to this one
   double recent_seconds = 0;   ///< the period of `recent`, at most ten minutes

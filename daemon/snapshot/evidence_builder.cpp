@@ -64,6 +64,23 @@ bool is_counted(std::string_view cache) {
   return cache == "net_namespace" || cache == "mqueue_inode_cache" || cache == "eventpoll_epi";
 }
 
+/// lxcfs shows a container's total beside the zones of the host, which are as large as the total on a machine.
+bool contradicts_zones(const Evidence& evidence) {
+  constexpr double kMargin = 1.1;
+  double managed = 0;
+  for (const TypeEvidence& type : evidence.types) {
+    if (type.allocator == Allocator::kPage) managed += type.held_bytes.value_or(0);
+  }
+  return evidence.total_bytes > 0 && managed > kMargin * evidence.total_bytes;
+}
+
+PartialView view_of(const Evidence& evidence) {
+  PartialView view;
+  for (const MetricEvidence& one : evidence.samples("memstat_partial_view")) view.add(one.labels[0]);
+  if (evidence.system == EvidenceSystem::kLinux && contradicts_zones(evidence)) view.add(ViewReason::kLxcfs);
+  return view;
+}
+
 }  // namespace
 
 void CounterMemory::begin(std::int64_t now_ns) {
@@ -335,6 +352,7 @@ void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) const {
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, out);
   if (is_filtered_) evidence.slab_held_bytes = 0;
   add_samples(snapshot, out);
+  evidence.view = view_of(evidence);
 }
 
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {

@@ -60,6 +60,7 @@ NOT_EXPECTED = {
     r"memstat_finding_active": "memstatd computes it from the others; tests/situations judges it",
     r"memstat_kernel_log_.*": "the log of this machine, which grows while it is read; tables of captures have their own rule",
     r"memstat_tmpfs_.*": "statfs(2), which no file shows; tables of captures have their own rule, memstatctl_who_test asks this machine",
+    r"memstat_partial_view": "namespaces of this process, which the files do not show; tables of captures have their own rule",
     r"memstat_type_detail": "file and line of the largest call site, which are text",
 }
 NOT_EXPECTED_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in NOT_EXPECTED))

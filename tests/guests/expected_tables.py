@@ -339,6 +339,18 @@ def tmpfs(table, _):
             table.unknown(line)
 
 
+def view(table, _):
+    """What cannot be seen of the machine."""
+    if table.lines[0] != "view 1":
+        table.unknown(table.lines[0])
+    for line in table.lines[1:]:
+        word, _, reason = line.partition(" ")
+        if word == "lacks" and reason:
+            table.add("memstat_partial_view", 1, reason=reason)
+        else:
+            table.unknown(line)
+
+
 # How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
 LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
              "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error|vmap allocation|vmalloc_node", "conntrack_full": "nf_conntrack: ",
@@ -357,7 +369,8 @@ FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a th
                      "swap_table_full": "swap (blk|pctrie) zone exhausted, ", "swap_reservation_refused": r"uid \d+, pid \d+: swap reservation ",
                      "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - "}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
-           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_tmpfs": tmpfs}
+           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_tmpfs": tmpfs,
+           "linux_view": view}
 
 
 def tables(texts, add, cpus, page_size):

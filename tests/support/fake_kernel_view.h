@@ -98,7 +98,7 @@ class FakeKernelView final : public KernelView {
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
-  // The log and the mounts of the test's machine are not this kernel's.
+  // The log, the mounts and the namespaces of the test's machine are not this kernel's.
   Result<void> open_table(std::string_view source, TextTableSource& table) override {
     return is_of_machine(source) ? KernelView::open_table(source, table) : table.open();
   }
@@ -112,7 +112,9 @@ class FakeKernelView final : public KernelView {
   }
 
  private:
-  static bool is_of_machine(std::string_view table) { return table == "linux_kernel_log" || table == "linux_tmpfs"; }
+  static bool is_of_machine(std::string_view table) {
+    return table == "linux_kernel_log" || table == "linux_tmpfs" || table == "linux_view";
+  }
   Result<void> serve(std::string_view path, Buffer& out) {
     std::unique_lock lock(mutex_);
     ++reads_[std::string(path)];

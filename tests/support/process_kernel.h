@@ -17,7 +17,7 @@
 namespace memstat {
 
 /// Thread safety: none.
-class ProcessKernel final : public KernelView {
+class ProcessKernel : public KernelView {
  public:
   std::map<std::string, std::string, std::less<>> files;
   std::map<std::string, std::string, std::less<>> links;
