@@ -5,7 +5,8 @@ rotating recording, on this machine's kernel and, at the same time, on a replay 
 
 `python3 tests/support/soak.py HOURS [--busy]` with MEMSTATD and SOURCE_DIR in the environment. It fails if memory in use grows by more
 than 2 MiB after the first fifth, if descriptors or threads leak, if an answer is wrong, and, without --busy,
-if a poll is missed or the recording ends late, which may happen on a busy machine."""
+if a poll is missed or the recording ends late, which may happen on a busy machine. SIGTERM ends it early. It appends a row to
+tests/LEDGER.md."""
 import argparse
 import itertools
 import os
@@ -18,6 +19,7 @@ import threading
 import time
 
 import captures
+import ledger
 import page
 import program
 
@@ -46,6 +48,7 @@ class Host:
         self.seen = []  # (resident bytes, descriptors, threads) after each round
         self.scrapers = [threading.Thread(target=self.scrape, args=(accept,)) for accept in ACCEPT]
         self.missed = 0
+        self.growth = self.descriptors = 0  # from the first fifth of the run to the last
 
     def configure(self, text):
         captures.write_file(self.config, self.settings + text)
@@ -109,8 +112,8 @@ class Host:
     def verdict(self, busy):
         warm = max(1, len(self.seen) // 5)
         early, late = self.seen[warm:], self.seen[-warm:]
-        growth = min(state[0] for state in late) - max(state[0] for state in early[:warm] or early)
-        descriptors = min(state[1] for state in late) - min(state[1] for state in early)
+        self.growth = growth = min(state[0] for state in late) - max(state[0] for state in early[:warm] or early)
+        self.descriptors = descriptors = min(state[1] for state in late) - min(state[1] for state in early)
         threads = min(state[2] for state in late) - max(state[2] for state in self.seen[:-warm] or early)
         print(f"{self.name}: {self.scrapes} scrapes, resident {self.seen[-1][0] / 1e6:.1f} MB, growth {growth / 1024:.0f} KiB, "
               f"descriptors {self.seen[-1][1]} ({descriptors:+d}), missed polls {self.missed}, {len(self.faults)} wrong answers")
@@ -126,8 +129,8 @@ class Host:
         return [f"{self.name}: {text}" for text in bad]
 
 
-def run(seconds, busy):
-    """Problems, after a run of this length."""
+def run(seconds, busy, stopping=None):
+    """(problems, hosts) after a run of this length, or once the event `stopping` is set."""
     in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # to spare the disk
     with program.temporary_directory() as directory, tempfile.TemporaryDirectory(dir=in_memory) as shared:
         os.chmod(shared, 0o755)
@@ -143,11 +146,11 @@ def run(seconds, busy):
             for host in hosts:
                 host.round(number)
                 host.seen.append(host.settle())
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or stopping and stopping.is_set():
                 break
         for host in hosts:
             host.end(busy)
-        return [problem for host in hosts for problem in host.verdict(busy)]
+        return [problem for host in hosts for problem in host.verdict(busy)], hosts
 
 
 def main():
@@ -155,8 +158,13 @@ def main():
     parser.add_argument("hours", type=float)
     parser.add_argument("--busy", action="store_true", help="missed polls are printed, but are no failure")
     arguments = parser.parse_args()
-    problems = run(arguments.hours * 3600, arguments.busy)
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    row, begun = ledger.Row(ledger.SOAKING), time.monotonic()
+    problems, hosts = run(arguments.hours * 3600, arguments.busy, stopping)
     print("\n".join(problems))
+    row.add(f"{(time.monotonic() - begun) / 3600:.2f}", ", ".join(f"{host.name} {host.growth / 1024:+.0f}" for host in hosts),
+            ", ".join(f"{host.descriptors:+d}" for host in hosts), sum(len(host.faults) for host in hosts))
     sys.exit(1 if problems else 0)
 
 
