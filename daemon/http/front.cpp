@@ -22,6 +22,7 @@ using State = ConnectionState;
 using std::chrono::milliseconds;
 
 constexpr int kAcceptsInARow = 64;
+constexpr std::size_t kFilesAtOnce = 4;  // given up for one connection
 // A client whose request waits this long for a worker has given up.
 constexpr milliseconds kReadyDeadline{10'000};
 constexpr milliseconds kRefillPause{500};
@@ -203,6 +204,7 @@ TimePoint HttpFront::collect_descriptors(TimePoint now) {
   polled_.push_back({wake_read_.get(), POLLIN, 0});
   const bool listens = now >= listening_again_;
   if (!listens) wake = listening_again_;
+  if (!listeners_.spare().full()) wake = std::min(wake, std::max(refill_, now));
   for (const UniqueFd& listener : listeners_.descriptors()) polled_.push_back({listens ? listener.get() : -1, POLLIN, 0});
   for (const auto& connection : connections_.all()) {
     const bool is_answered = connection->state == State::kAnswering || connection->state == State::kReady;
@@ -234,10 +236,11 @@ void HttpFront::wait_until(TimePoint wake) {
     [[maybe_unused]] const ssize_t ignored = ::read(wake_read_.get(), received_.data(), received_.size());
   }
   const TimePoint now = options_.clock.now();
-  if (now >= refill_ && !listeners_.spare().full()) {
-    listeners_.spare().fill();
-    refill_ = now + kRefillPause;
-  }
+  if (now < refill_) return;
+  const MutexLock lock(mutex_);
+  if (listeners_.spare().full()) return;
+  listeners_.spare().fill();
+  refill_ = now + kRefillPause;
 }
 
 void HttpFront::serve(HttpConnection& connection) {
@@ -253,6 +256,7 @@ void HttpFront::serve(HttpConnection& connection) {
 }
 
 void HttpFront::accept_from(std::size_t listener) {
+  std::size_t wanted_files = kFilesAtOnce;
   for (int i = 0; i < kAcceptsInARow; ++i) {
     SocketAddress from;
     const int descriptor =
@@ -265,20 +269,22 @@ void HttpFront::accept_from(std::size_t listener) {
     }
     if (errno == ECONNABORTED || errno == EINTR) continue;
     if (errno != EMFILE && errno != ENFILE) return;
-    refill_ = options_.clock.now() + kRefillPause;
-    if (!listeners_.spare().give() && !release_a_file()) {
+    if (!release_files(wanted_files)) {
       listening_again_ = options_.clock.now() + kPauseWithoutDescriptors;
       return;
     }
+    wanted_files *= 2;  // other programs were faster, or the table is more than full
   }
 }
 
-// Out of descriptors: close the connection that has waited longest for its header.
-bool HttpFront::release_a_file() {
+// Out of descriptors: give up some of the reserve. Without one, close the connection that has waited longest for its header.
+bool HttpFront::release_files(std::size_t count) {
   const MutexLock lock(mutex_);
+  if (listeners_.spare().give(count)) return true;
   HttpConnection* const waiting = connections_.oldest(State::kReading);
   if (waiting == nullptr) return false;
-  evict(*waiting);
+  evict(*waiting);  // its file becomes the reserve, unless another program has it
+  listeners_.spare().give(count);
   return true;
 }
 
@@ -291,7 +297,9 @@ void HttpFront::take(UniqueFd descriptor, Endpoint peer, std::size_t listener) {
   }
   {
     const MutexLock lock(mutex_);
-    if (HttpConnection* const added = add(std::move(descriptor), peer, listener)) receive(*added);
+    HttpConnection* const added = add(std::move(descriptor), peer, listener);
+    listeners_.spare().fill();  // take back at once what this connection did not need
+    if (added != nullptr) receive(*added);
   }
   call_workers();
 }
@@ -440,6 +448,7 @@ void HttpFront::evict(HttpConnection& connection) {
 void HttpFront::drop(HttpConnection& connection, bool reset) {
   if (reset) reset_on_close(connection.descriptor);
   ::close(connection.descriptor);
+  listeners_.spare().fill();  // before another program takes the file
   connections_.remove(connection);
 }
 

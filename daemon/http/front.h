@@ -48,8 +48,9 @@ class HttpFront : NotCopyable {
   /// Takes the connection back without a response, and closes it.
   void abandon(HttpConnection& connection);
 
-  /// Closes the connection that has waited longest for its header. Returns false if there is none. Thread safety: safe.
-  bool release_a_file();
+  /// Out of descriptors: closes up to `count` files of the reserve, or else the connection that has waited longest for its
+  /// header. Returns false if there is neither. Thread safety: safe.
+  bool release_files(std::size_t count);
 
   [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return listeners_.endpoints(); }
   [[nodiscard]] std::size_t evictions() const { return evictions_; }

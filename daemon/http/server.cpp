@@ -45,6 +45,7 @@ struct WorkerData {
 };
 
 // The first header line for civetweb. The link always stays open. The front decides whether the client's connection does.
+constexpr std::size_t kFilesOfALink = 4;  // a socket pair, and as many for a faster program
 constexpr std::string_view kStay = "Connection: keep-alive\r\n";
 
 // A request as far as it could be parsed, and the server's own response if it rejects it.
@@ -165,7 +166,7 @@ class CivetwebServer final : public HttpServer {
       : options_(std::move(options)),
         handler_(std::move(handler)),
         front_(options_, std::move(listeners)),
-        links_(options_.threads, [this] { front_.release_a_file(); }),
+        links_(options_.threads, [this] { front_.release_files(kFilesOfALink); }),
         worker_data_(options_.threads) {}
   ~CivetwebServer() override { CivetwebServer::stop(); }
 

@@ -14,6 +14,7 @@ import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
+import ctl  # noqa: E402
 import preload  # noqa: E402
 import program  # noqa: E402
 
@@ -157,6 +158,16 @@ class FileTableFull(unittest.TestCase):
             table.turn(False)
             daemon.wait_page(lambda now: down(now) == down(before), "the sources to be up again")
             kept.close()
+
+    def test_a_reserve_of_files_answers_new_connections_while_other_programs_take_what_is_closed(self):
+        with daemon_with_table() as (daemon, table):
+            daemon.wait_page(lambda now: now.series("memstat_source_up"), "a poll")
+            table.turn(3)
+            for path in ("/metrics", "/api/v1/findings", "/-/healthy") * 5:
+                self.assertEqual(daemon.request(path)[0], 200)
+            why = ctl.run("why", "--from", f"http://{daemon.host}:{daemon.port}")
+            self.assertIn(why.returncode, (0, 3, 10, 11), why.stderr)
+            table.turn(0)
 
     def test_sources_that_cannot_open_a_file_are_down_and_what_the_kernel_lacks_is_not_present(self):
         # The processes' files are opened at each poll, while most others are kept open.

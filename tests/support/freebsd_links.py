@@ -13,7 +13,7 @@ import sys
 GENERATED = re.compile(r"_ZN7memstat(11all_sourcesEv|16all_view_openersEv|10web_assetsEv|13runbooks_textEv|16known_types_textEv|16limit_words_textEv|20allocator_words_textEv|17column_words_textEv|14cause_familiesEv|15all_inspectionsEv)")
 # Libraries that are opened when needed (libpmc), or that only Linux has.
 NOT_LINKED = re.compile(r"(pmc|pfm|bpf|btf|seccomp|epoll|inotify|timerfd|fanotify|process_vm)_\w+|prctl|gettid|unshare|setns|capset"
-                        r"|capget|fallocate|statx|get_nprocs(_conf)?|sysinfo|eventfd|signalfd")
+                        r"|capget|fallocate|statx|get_nprocs(_conf)?|sysinfo|signalfd")
 
 
 def names(objects, flag):

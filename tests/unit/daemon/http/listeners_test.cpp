@@ -34,12 +34,16 @@ class FewMoreFiles {
   rlimit before_{};
 };
 
-TEST(SpareFiles, AreGivenOneByOneAndFilledAgain) {
+TEST(SpareFiles, AreGivenAndFilledAgain) {
   SpareFiles spare;
   EXPECT_FALSE(spare.give());
   spare.fill();
   EXPECT_TRUE(spare.full());
-  for (std::size_t i = 0; i < SpareFiles::kCount; ++i) EXPECT_TRUE(spare.give()) << i;
+  const std::size_t all = spare.count();
+  EXPECT_TRUE(spare.give());
+  EXPECT_EQ(spare.count(), all - 1);
+  EXPECT_TRUE(spare.give(2 * all));
+  EXPECT_EQ(spare.count(), 0U);
   EXPECT_FALSE(spare.give());
   spare.fill();
   SpareFiles other;
@@ -51,13 +55,24 @@ TEST(SpareFiles, AreGivenOneByOneAndFilledAgain) {
   EXPECT_FALSE(empty.give());
 }
 
+TEST(SpareFiles, AreASmallPartOfTheFilesOfAProcess) {
+  const FewMoreFiles few(200);
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  SpareFiles spare;
+  spare.fill();
+  EXPECT_TRUE(spare.full());
+  EXPECT_LE(spare.count() * 16, files.rlim_cur);
+  EXPECT_GE(spare.count(), 2U);
+}
+
 TEST(HttpListeners, WithoutFilesLeftTheLongestWaitingGoesForTheNewest) {
   auto listeners = HttpListeners::open({{kLoopbackAddress, 0}});
   ASSERT_TRUE(listeners) << to_string(listeners.error());
   const std::string address = format_endpoint(listeners->endpoints()[0]);
   constexpr rlim_t kFiles = 24;  // the server's own and some clients
   std::vector<HttpClient> waiting;
-  for (std::size_t i = 0; i < kFiles + SpareFiles::kCount + 4; ++i) {
+  for (std::size_t i = 0; i < kFiles + SpareFiles::kMaxCount + 4; ++i) {
     ASSERT_TRUE(waiting.emplace_back(address).send("GET /metrics HTTP/1.1\r\nHost: loc"));
   }
   HttpClient newest(address);
