@@ -24,12 +24,6 @@ Error exists_already(const std::string& output) {
   return make_error(ErrorCode::kData, output, "already exists; name a new directory or archive");
 }
 
-/// A hidden directory next to the archive, with the name that memstatd gives it.
-std::string work_directory_of(const std::string& archive) {
-  const std::filesystem::path path(archive);
-  return (path.parent_path() / ("." + path.filename().string() + ".polls")).string();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::shared_ptr<KernelView>& inner,
@@ -41,7 +35,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
     made->archive_ = UniqueFd(::open(output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made->archive_) return errno == EEXIST ? exists_already(output) : system_error(output, errno, "cannot be created");
     made->archive_path_ = output;
-    options.directory = work_directory_of(output);
+    options.directory = polls_beside(output);
     options.fresh = true;  // replace an interrupted recording
   } else {
     std::error_code failed;

@@ -20,6 +20,7 @@
 #include "core/base/unique_fd.h"
 #include "core/capture/archive_error.h"
 #include "core/capture/archive_stream.h"
+#include "core/capture/packed_sysctls.h"
 #include "core/capture/reference.h"
 #include "core/capture/tar.h"
 #include "core/kernel/open_view.h"
@@ -166,7 +167,7 @@ struct Span {
 Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
                         std::string bytes) {
   if (member.kind == FileKind::kDirectory) return files.add_directory(path);
-  if (member.kind == FileKind::kFile) return files.add_file(path, std::move(bytes));
+  if (member.kind == FileKind::kFile) return add_poll_file(files, path, std::move(bytes));
   return add_poll_link(files, path, member.bytes, archive + "/" + member.path);
 }
 
@@ -325,11 +326,30 @@ class ArchiveFiles final : public PackedFiles {
 
 }  // namespace
 
+namespace {
+
+/// The polls of a recorder that was killed before it packed them into `archive`; nothing if there are none.
+std::unique_ptr<CaptureFiles> unpacked_polls(const std::string& archive) {
+  if (!archive.ends_with(".tar") && !archive.ends_with(".tar.zst")) return nullptr;
+  auto files = open_directory_files(polls_beside(archive));
+  if (!files) return nullptr;
+  const auto manifest = (*files)->kind("manifest.yaml");
+  return manifest && *manifest == FileKind::kFile ? *std::move(files) : nullptr;
+}
+
+}  // namespace
+
+std::string polls_beside(const std::string& archive) {
+  const std::size_t name = archive.rfind('/') + 1;
+  return archive.substr(0, name) + "." + archive.substr(name) + ".polls";
+}
+
 Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // opening a pipe must not block
   struct stat status {};
   if (!fd) {
     const int failure = errno;
+    if (auto polls = unpacked_polls(path)) return polls;
     const std::size_t at = path.rfind('@');
     const bool is_reference =
         failure == ENOENT && at != std::string::npos && at != 0 && ::stat(path.substr(0, at).c_str(), &status) == 0;
@@ -340,7 +360,11 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return open_directory_files(path);
-  if (!S_ISREG(status.st_mode)) return refused(path, "is neither a directory nor a file");
+  if (!S_ISREG(status.st_mode))
+    return refused(path, "is a device, a pipe or a socket; a capture is a directory, a .tar or a .tar.zst");
+  if (status.st_size == 0) {
+    if (auto polls = unpacked_polls(path)) return polls;
+  }
   try {
     return ArchiveFiles::open(path, std::move(fd), limits);
   } catch (const std::bad_alloc&) {

@@ -22,10 +22,15 @@ struct ArchiveLimits {
   std::uint64_t members = 1'000'000;
 };
 
+/// The directory beside an archive in which a recorder keeps its polls until it packs them: ".NAME.polls".
+std::string polls_beside(const std::string& archive);
+
 /// Opens a capture: a directory, a .tar or a .tar.zst, recognized by content and not by name. The capture is at the root of
 /// the archive or in its one top directory. The archive is read once in full, to check it, and stays open. Only the selected
 /// poll and the previous one are in memory, without files that are not part of a capture (oracle/...). Reading the polls in
 /// order costs one more pass.
+///
+/// An archive that is missing or empty was to be packed by a recorder that was killed: its polls are read where they are.
 ///
 /// Rejected with kData:
 /// - members that are absolute, have empty or ".." components, or are duplicates

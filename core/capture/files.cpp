@@ -14,12 +14,15 @@
 
 #include "core/base/fixed_path.h"
 #include "core/capture/archive_error.h"
+#include "core/capture/packed_sysctls.h"
 #include "core/capture/poll_segments.h"
 #include "core/kernel/open_directory.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {
 namespace {
+
+constexpr std::uint64_t kMaxPollBytes = 1ULL << 30;
 
 class DirectoryFiles final : public CaptureFiles {
  public:
@@ -107,7 +110,7 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
                           "raise the limit with --replay-max, or replay it as a user who may read it");
       }
       bytes_left -= bytes.size();
-      return to.add_file(path, std::string(bytes.view()));
+      return add_poll_file(to, path, std::string(bytes.view()));
     }
     case FileKind::kLink: {
       auto target = from.read_link(path);
@@ -131,6 +134,11 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
 }
 
 }  // namespace
+
+Result<void> copy_poll(const CaptureFiles& from, const std::string& path, MemoryFiles& to) {
+  std::uint64_t bytes_left = kMaxPollBytes;
+  return copy_tree(from, path, bytes_left, to);
+}
 
 std::string CaptureFiles::full_name(std::string_view path) const {
   return path.empty() ? name() : name() + "/" + std::string(path);

@@ -118,6 +118,9 @@ Result<void> add_poll_link(MemoryFiles& files, std::string_view path, const std:
 /// exceeds `max_bytes`.
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes);
 
+/// Copies a poll's directory, or one file of it, into memory; a missing one is left out. Errors: those of reading; kData.
+Result<void> copy_poll(const CaptureFiles& from, const std::string& path, MemoryFiles& to);
+
 /// Whether the target of a link at `link_path` ("sys/kernel/slab/x", relative to the enclosing directory) stays inside that
 /// directory: not absolute, and never above the top. Does not consider links on the way.
 bool link_stays_inside(std::string_view link_path, std::string_view target);

@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/capture/archive_error.h"
 #include "core/capture/file_pieces.h"
+#include "core/capture/packed_sysctls.h"
 #include "core/capture/replay_view.h"
 #include "core/capture/tar.h"
 
@@ -33,6 +34,8 @@ struct Segment {
 };
 
 struct Place {
+  static constexpr std::size_t kDirectory = SIZE_MAX;  // the poll is a directory with packed sysctls
+
   std::size_t segment = 0;
   std::uint64_t begin = 0;  // offset in its file
   std::uint64_t end = 0;
@@ -122,6 +125,7 @@ class SegmentedFiles final : public PackedFiles {
 
   Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) override {
     const Place& place = places_.find(poll)->second;
+    if (place.segment == Place::kDirectory) return unpack_directory(poll);
     const Segment& segment = segments_[place.segment];
     FilePieces pieces(segment.name, segment.file.get(), place.begin, place.end);
     TarReader tar(pieces);
@@ -134,7 +138,7 @@ class SegmentedFiles final : public PackedFiles {
       if (member.type == TarType::kFile) {
         auto bytes = content_of(tar, member.size, segment.name);
         if (!bytes) return refused(segment.name, "has changed since it was opened; open the capture again");
-        added = files->add_file(member.path, *std::move(bytes));
+        added = add_poll_file(*files, member.path, *std::move(bytes));
       } else if (member.type == TarType::kLink) {
         added = add_poll_link(*files, member.path, member.target, segment.name + "/" + member.path);
       } else if (member.type == TarType::kDirectory) {
@@ -146,6 +150,13 @@ class SegmentedFiles final : public PackedFiles {
       }
       if (!added) return added.error();
     }
+  }
+
+  Result<Files> unpack_directory(std::string_view poll) const {
+    auto files = std::make_shared<MemoryFiles>(name());
+    auto copied = copy_poll(*others_, std::string(poll), *files);
+    if (!copied) return copied.error();
+    return Files(std::move(files));
   }
 
   const std::vector<Segment> segments_;
@@ -186,15 +197,25 @@ Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles
   std::vector<Segment> segments;
   Places places;
   for (const std::string& name : names) {
+    if (is_poll_directory(name)) {
+      const auto packed = base->kind(name + "/" + std::string(kPackedSysctls));
+      if (packed && *packed == FileKind::kFile) places[name].segment = Place::kDirectory;
+    }
     if (!is_segment(name)) continue;
     UniqueFd file(::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file) return system_error(base->full_name(name), errno);
     segments.push_back({.name = base->full_name(name), .file = std::move(file)});
     if (auto scanned = scan(segments.back(), segments.size() - 1, places); !scanned) return scanned.error();
   }
-  if (segments.empty()) return base;
+  if (places.empty() && segments.empty()) return base;
   auto index = std::make_unique<MemoryFiles>(base->name());
   for (auto& [poll, place] : places) {
+    if (place.segment == Place::kDirectory) {
+      for (const std::string_view file : {kInfo, kErrors}) {
+        if (auto added = copy_poll(*base, poll + "/" + std::string(file), *index); !added) return added.error();
+      }
+      continue;
+    }
     auto added = index->add_file(poll + "/" + std::string(kInfo), std::move(place.info));
     if (added && place.has_errors) added = index->add_file(poll + "/" + std::string(kErrors), std::move(place.errors));
     if (!added) return added.error();
@@ -213,7 +234,17 @@ void append_members(std::string& out, const std::string& poll, const PollPlan& p
   for (const auto& [path, target] : plan.links) {
     out += tar_header({.path = poll + "/" + path, .target = target, .type = TarType::kLink}, mtime);
   }
-  for (const auto& [path, bytes] : plan.files) append_member(out, poll + "/" + path, bytes, mtime);
+  constexpr std::string_view kSysctl = "sysctl/";
+  std::string packed;
+  SysctlPacker packer(packed);
+  for (const auto& [path, bytes] : plan.files) {
+    if (path.starts_with(kSysctl)) {
+      packer.add(std::string_view(path).substr(kSysctl.size()), bytes);
+    } else {
+      append_member(out, poll + "/" + path, bytes, mtime);
+    }
+  }
+  if (!packed.empty()) append_member(out, poll + "/" + std::string(kPackedSysctls), packed, mtime);
   for (const std::string& path : plan.empty_directories) {
     out += tar_header({.path = poll + "/" + path, .type = TarType::kDirectory}, mtime);
   }

@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/capture/archive_error.h"
+#include "core/capture/packed_sysctls.h"
 #include "core/capture/replay_view.h"
 
 namespace memstat {
@@ -210,8 +211,10 @@ void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::strin
                                  int system_errno) {
   const MutexLock lock(mutex_);
   if (!is_open_ || generation != generation_ || records_.overflowed) return;
-  records_.bytes += bytes.size();
-  if (options_.max_bytes != 0 && records_.bytes > options_.max_bytes) {
+  // Sysctls are mostly zeros, which are not written. What is written is compared with the limit later.
+  const bool is_sysctl = kind == Kind::kSysctl;
+  (is_sysctl ? records_.sysctl_bytes : records_.bytes) += bytes.size();
+  if (records_.sysctl_bytes > kMaxPackedSysctls || (options_.max_bytes != 0 && records_.bytes > options_.max_bytes)) {
     records_.overflowed = true;
     return;
   }
@@ -319,6 +322,7 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   ++generation_;
   records_.count = 0;
   records_.bytes = 0;
+  records_.sysctl_bytes = 0;
   records_.overflowed = false;
   return info_.monotonic_ns;
 }
@@ -374,6 +378,7 @@ bool RecordingKernelView::take_poll(TakenPoll& taken) {
   std::swap(records_, taken.records_);
   records_.count = 0;
   records_.bytes = 0;
+  records_.sysctl_bytes = 0;
   records_.overflowed = false;
   is_open_ = false;
   ++generation_;

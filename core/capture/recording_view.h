@@ -38,7 +38,7 @@ class RecordingKernelView;
 /// A poll taken from a recording view and not yet written. Storage is reused.
 class TakenPoll {
  public:
-  [[nodiscard]] std::uint64_t bytes() const { return records_.bytes; }
+  [[nodiscard]] std::uint64_t bytes() const { return records_.bytes + records_.sysctl_bytes; }
 
  private:
   friend class RecordingKernelView;
@@ -46,8 +46,9 @@ class TakenPoll {
   struct Records {
     std::vector<PollRecord> all;
     std::size_t count = 0;
-    std::uint64_t bytes = 0;
-    bool overflowed = false;  // exceeded max_bytes, or out of memory: the poll cannot be written
+    std::uint64_t bytes = 0;         // of all but sysctls
+    std::uint64_t sysctl_bytes = 0;  // with their zeros
+    bool overflowed = false;         // exceeded max_bytes, or out of memory: the poll cannot be written
   };
   Records records_;
   std::vector<RecordedError> standing_errors_;

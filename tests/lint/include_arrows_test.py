@@ -88,7 +88,7 @@ THIRD_PARTIES = [
 
 # Headers of only one system, and the names of the files that may include them.
 ONE_SYSTEM = [
-    (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
+    (r"(linux|asm)/.*|sys/(prctl|capability|epoll|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
     (r"link\.h", r"daemon/(.*_freebsd|process/startup)\.(h|cpp)"),
     (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|linker|mount|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
@@ -96,9 +96,9 @@ ONE_SYSTEM = [
 # Headers of one C library, and the files that may include them, where there is that library.
 ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h"), (r"pthread_np\.h", r"core/base/thread_name\.h")]
 
-# What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
+# What any system with a C++20 compiler and POSIX has: headers of the standard library, and these (eventfd: Linux, FreeBSD 13).
 POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|ifaddrs|langinfo|limits|locale|net/if|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"
-                   r"|signal|spawn|stdio|stdlib|string|strings|sys/(file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
+                   r"|signal|spawn|stdio|stdlib|string|strings|sys/(eventfd|file|ioctl|mman|param|resource|select|socket|stat|statvfs|syscall"
                    r"|time|types|uio|un|utsname|wait)|syslog|termios|time|unistd)\.h")
 STANDARD = re.compile(r"[a-z_0-9]+")
 C_STANDARD = re.compile(r"std(arg|def|int)\.h")  # for the public header, which is C as well

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_FULL names begins with a number other than 0, the
  * system's table of open files appears full: opening a file fails with ENFILE unless one was closed before. While it is 2,
- * only connections get the place of a closed file, as if other programs were faster than a read of the kernel. While it is 3,
- * another program takes the first two of the files that are closed in a row. */
+ * only connections get the place of a closed file, as if other programs were faster than a read of the kernel. While it is
+ * 3, another program takes the first two of the files that are closed in a row. */
 #include "tests/support/preload.h"
 
 #include <sys/eventfd.h>
@@ -49,6 +49,7 @@ int accept4(int listener, struct sockaddr* address, socklen_t* length, int flags
 }
 int close(int fd) {
   const int status = NEXT(close)(fd);
-  if (status == 0 && full != NULL && *full != 0 && (*full != 3 || atomic_fetch_add(&closed, 1) >= 2)) atomic_fetch_add(&room, 1);
+  if (status == 0 && full != NULL && *full != 0 && (*full != 3 || atomic_fetch_add(&closed, 1) >= 2))
+    atomic_fetch_add(&room, 1);
   return status;
 }
