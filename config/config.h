@@ -151,6 +151,8 @@ struct Config {
   bool created_series = false;             ///< OpenMetrics pages have a `_created` sample for each counter and histogram
   std::chrono::nanoseconds growth_window = std::chrono::hours(1);  ///< key growth.window; at least poll.interval
   std::uint32_t retention = 6;                                     ///< polls for which a vanished type is kept; never 0
+  /// Key `findings.info`: whether active findings have the series memstat_finding_info.
+  bool finding_info = true;
   /// Key `history`: memory for the history of types, in bytes; 0: none.
   std::uint64_t history_bytes = std::uint64_t{2} << 20;
   CaptureConfig capture;

@@ -120,10 +120,9 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
   config_ = config;
   forget_everything();
   configure(config);
-  metrics_.findings_by([this] { publish_findings(); });
 }
 
-Poller::~Poller() { metrics_.findings_by(nullptr); }
+Poller::~Poller() = default;
 
 void Poller::forget_everything() {
   list_ = std::make_unique<MemoryTypeList>();
@@ -132,6 +131,8 @@ void Poller::forget_everything() {
   history_.clear();
   evidence_.clear();
   growth_ = {};
+  findings_.clear();
+  active_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time restarts, too
     entry->was_up = false;
@@ -541,7 +542,6 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                                  .per_cpu = true,
                                  .size_classes = options_.everything,
                                  .created = config_.created_series};
-    evidence_.let_go(*snapshot);
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();

@@ -19,6 +19,7 @@
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/poll/reader_thread.h"
+#include "daemon/snapshot/active_findings.h"
 #include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/selection.h"
@@ -29,7 +30,7 @@
 namespace memstat {
 
 /// Owns the type list, the tracker and the sources, and is their only user. Thread safety: one thread (the poller's),
-/// except statuses(), findings() and diagnosis(), which are safe, and cancel().
+/// except statuses() and diagnosis(), which are safe, and cancel().
 class Poller : public SourceStatuses, public Diagnostician {
  public:
   struct Options {
@@ -79,13 +80,13 @@ class Poller : public SourceStatuses, public Diagnostician {
 
   /// Looks for growth, for the findings of later polls. Reading all of the history allocates and takes as long as several
   /// polls, so this does nothing within five minutes of the last search, or before polls have taken fifty times its
-  /// duration.
+  /// duration. Polls of a replay look for themselves.
   void look_for_growth(std::int64_t now_ns);
-  /// As of the last poll, most urgent first. Looks for them now: most polls come between two scrapes. Allocates.
-  [[nodiscard]] Findings findings() const;
-  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
-  /// The same, with answers to inspections made after the poll.
-  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
+  /// As of the last poll, most urgent first.
+  [[nodiscard]] const Findings& findings() const { return findings_; }
+  [[nodiscard]] Diagnosis diagnosis() const override;
+  /// The same, with growth searched now and answers to inspections made after the poll. Takes as long as several polls.
+  [[nodiscard]] Diagnosis fresh_diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
 
   /// Threads that currently hang in a read.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
@@ -118,7 +119,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void note_unread_sources();
   /// The evidence is of all types, also of those that are then removed from the snapshot.
   void note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot);
-  void publish_findings() const;
+  void publish_findings(std::int64_t now_ns);
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.
   [[nodiscard]] std::uint32_t allocators_of_system() const;
@@ -142,6 +143,10 @@ class Poller : public SourceStatuses, public Diagnostician {
   History history_;
   EvidenceBuilder evidence_;
   Evidence growth_;  // only growth
+  Findings findings_;
+  ActiveFindings active_;
+  std::vector<SelfMetrics::FindingSeries> series_;  // of active_
+  bool has_finding_info_ = true;                    // in the last poll
   std::int64_t growth_due_ns_ = 0;
   std::int64_t growth_took_ns_ = 0;
   std::int64_t polling_ns_ = 0;         // since the last search for growth

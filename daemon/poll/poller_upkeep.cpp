@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The poller beside its polls: finds causes, and frees memory after a peak.
+// The findings of a poll, and what a peak of memory leaves to be freed.
 #include <utility>
 
 #include "core/base/free_heap.h"
@@ -34,35 +34,40 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   if (std::exchange(has_new_states_, false)) note_unread_sources();
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
-  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growing = growth_.growing},
-                   now_ns);
-  if (!selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) return;
-  (void)evidence_.current();
-  snapshot.keep_rows(selection_.kept());
+  if (options_.is_replay && options_.renders) search_growth(snapshot, history_, growth_);  // its last poll stays
+  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growth = &growth_}, now_ns);
+  find_causes(evidence_.current()->evidence, findings_);
+  if (options_.renders) publish_findings(now_ns);
+  if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());
 }
 
-Findings Poller::findings() const {
-  Findings findings;
-  if (const std::shared_ptr<const PollEvidence> built = evidence_.current(); built != nullptr) {
-    find_causes(built->evidence, findings);
+void Poller::publish_findings(std::int64_t now_ns) {
+  const bool has_changed = active_.update(findings_, now_ns);
+  if (!has_changed && std::exchange(has_finding_info_, config_.finding_info) == config_.finding_info) return;
+  series_.clear();
+  for (const ActiveFindings::Entry& entry : active_.entries()) {
+    if (!entry.is_listed) continue;
+    series_.push_back({.cause = entry.cause,
+                       .object = entry.object,
+                       .level = entry.level,
+                       .begun = entry.begun,
+                       .headline = entry.headline,
+                       .culprit = entry.culprit,
+                       .next = entry.next});
   }
-  return findings;
+  metrics_.findings(series_, active_.dropped(), config_.finding_info);
 }
 
-void Poller::publish_findings() const {
-  std::vector<SelfMetrics::ActiveFinding> active;
-  for (const Finding& finding : findings()) {
-    active.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
-  }
-  metrics_.findings_active(active);
+Diagnosis Poller::diagnosis() const {
+  const std::shared_ptr<const PollEvidence> built = evidence_.current();
+  return built == nullptr ? Diagnosis{} : diagnose(built->evidence);
 }
 
-Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {
+Diagnosis Poller::fresh_diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {
   const std::shared_ptr<const PollEvidence> built = evidence_.current();
   if (built == nullptr) return {};
   Evidence evidence = built->evidence;
   search_growth(snapshot, history_, evidence);
-  add_log(snapshot, evidence);
   evidence.inspections = std::move(answers);
   return diagnose(evidence);
 }

@@ -116,7 +116,7 @@ HttpResponse Api::respond(const HttpRequest& request) {
   if (path == "growth") return made(&growth_, [&] { return growth_document(*snapshot, *options_.history, *wanted); });
   if (path == "findings") {
     if (options_.diagnostician == nullptr) return failure(404, "findings are not available here");
-    return made(&findings_, [&] { return findings_document(*snapshot, options_.diagnostician->diagnosis(*snapshot)); });
+    return made(&findings_, [&] { return findings_document(*snapshot, options_.diagnostician->diagnosis()); });
   }
   if (path == "sources") {
     return made(nullptr, [&] {

@@ -229,8 +229,7 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
     html += "<p class=down>" + escaped_html(options_.host.warning) + "</p>\n";
   }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
-    const Diagnosis diagnosis =
-        options_.diagnostician != nullptr ? options_.diagnostician->diagnosis(*snapshot) : Diagnosis{};
+    const Diagnosis diagnosis = options_.diagnostician != nullptr ? options_.diagnostician->diagnosis() : Diagnosis{};
     html += (diagnosis.findings.empty() ? "<p>" : "<p class=down>") +
             escaped_html(verdict_of(diagnosis, snapshot->row_count() != 0)) + "</p>\n";
     append_accounts(html, *snapshot);

@@ -173,7 +173,6 @@ void EvidenceBuilder::clear() {
   sample_numbers_.clear();
   numbers_.clear();
   shapes_.clear();
-  snapshot_ = nullptr;
   polls_ = 0;
 }
 
@@ -184,18 +183,8 @@ void EvidenceBuilder::shrink() {
   is_spacious_ = true;
 }
 
-void EvidenceBuilder::let_go(const Snapshot& snapshot) {
-  const MutexLock lock(mutex_);
-  if (snapshot_ == &snapshot) snapshot_ = nullptr;
-}
-
 std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
   const MutexLock lock(mutex_);
-  if (snapshot_ != nullptr) {
-    if (current_.use_count() != 1) current_ = std::make_shared<PollEvidence>();  // a reader has the other
-    build(*snapshot_, *current_);
-    snapshot_ = nullptr;
-  }
   return current_;
 }
 
@@ -263,8 +252,6 @@ void EvidenceBuilder::update_types(const Snapshot& snapshot) {
 void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns) {
   if (wanted_.empty()) find_metrics();
   const MutexLock lock(mutex_);
-  snapshot_ = nullptr;  // until all counters are of this poll
-  if (std::exchange(is_spacious_, false)) current_ = nullptr;
   if (polls_++ == 0) first_ns_ = now_ns;
   for (CounterMemory& memory : types_) memory.begin(now_ns);
   samples_.begin(now_ns);
@@ -281,10 +268,19 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   beside_.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
   beside_.recent_seconds = samples_.recent_seconds();
   beside_.poll_seconds = samples_.poll_seconds();
-  beside_.growing.assign(beside.growing.begin(), beside.growing.end());
+  if (beside.growth != nullptr) {
+    beside_.growing.assign(beside.growth->growing.begin(), beside.growth->growing.end());
+    beside_.growth_polls = beside.growth->growth_polls;
+    beside_.growth_seconds = beside.growth->growth_seconds;
+  }
   beside_.sources.assign(beside.sources.begin(), beside.sources.end());
   is_filtered_ = beside.is_filtered;
-  snapshot_ = &snapshot;
+  // A reader may have the evidence of the poll before. Without memory for the new one there is none.
+  const bool is_reused = !std::exchange(is_spacious_, false) && current_.use_count() == 1;
+  std::shared_ptr<PollEvidence> built = std::move(current_);
+  if (!is_reused) built = std::make_shared<PollEvidence>();
+  build(snapshot, *built);
+  current_ = std::move(built);
 }
 
 void EvidenceBuilder::add_samples(const Snapshot& snapshot, PollEvidence& out) const {
@@ -336,7 +332,7 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   out.evidence.types.push_back(type);
 }
 
-void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) const {
+void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {
   Evidence& evidence = out.evidence;
   evidence = beside_;
   const std::int64_t boot_ns = snapshot.boot_time_ns();
@@ -353,6 +349,7 @@ void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) const {
   if (is_filtered_) evidence.slab_held_bytes = 0;
   add_samples(snapshot, out);
   evidence.view = view_of(evidence);
+  add_log(snapshot, evidence);
 }
 
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
@@ -410,13 +407,15 @@ std::string subject_of(const LoggedEvent& event) {
 
 }  // namespace
 
-void add_log(const Snapshot& snapshot, Evidence& evidence) {
+/// Adds the last minutes of the kernel's log, if the snapshot has it.
+void EvidenceBuilder::add_log(const Snapshot& snapshot, Evidence& evidence) {
   evidence.kills.clear();
   evidence.logged.clear();
-  const auto table = std::make_unique<LogTable>();
-  if (snapshot.kernel_log.empty() || read_log_table(snapshot.kernel_log, *table)) return;
-  for (std::size_t i = 0; i < table->size; ++i) {
-    const LoggedEvent& event = table->events[i];
+  if (snapshot.kernel_log.empty()) return;
+  if (log_ == nullptr) log_ = std::make_unique<LogTable>();
+  if (read_log_table(snapshot.kernel_log, *log_)) return;
+  for (std::size_t i = 0; i < log_->size; ++i) {
+    const LoggedEvent& event = log_->events[i];
     const bool is_timed = evidence.uptime_seconds > 0;
     const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
     if (is_timed && (!event.has_time || ago > kLogSeconds)) continue;

@@ -16,6 +16,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/mutex.h"
 #include "core/diagnosis/diagnose.h"
+#include "core/model/kernel_log.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/snapshot.h"
 
@@ -73,8 +74,8 @@ struct PollEvidence {
   std::string texts;
 };
 
-/// Records each poll's counters, and builds the evidence when it is wanted, since most polls come between two scrapes. A
-/// poll allocates nothing in the steady state. Thread safety: current() is safe; the rest belongs to the poller's thread.
+/// Records each poll's counters and builds its evidence. In the steady state this allocates nothing, unless a reader still
+/// has the evidence of the poll before. Thread safety: current() is safe; the rest belongs to the poller's thread.
 class EvidenceBuilder {
  public:
   /// Input from outside the snapshot.
@@ -82,13 +83,10 @@ class EvidenceBuilder {
     EvidenceSystem system = EvidenceSystem::kLinux;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
-    std::span<const GrowthEvidence> growing = {};  ///< the last result
+    const Evidence* growth = nullptr;  ///< result of the last add_growth(); nullptr: none
   };
-  /// `snapshot` contains all types, before any is omitted, and must not change until the next update(), let_go() or
-  /// current(). `now_ns` is the monotonic time of the poll.
+  /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
   void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);
-  /// The snapshot is about to be built again.
-  void let_go(const Snapshot& snapshot);
   /// The row number is about to be reused for another type.
   void forget(std::uint32_t number);
   /// For a replay that starts over.
@@ -96,7 +94,7 @@ class EvidenceBuilder {
   /// Frees storage that the last update did not need. Throws std::bad_alloc.
   void shrink();
 
-  /// The evidence of the last poll; nullptr before the first. Allocates for the first caller after a poll.
+  /// The evidence of the last poll, with the kernel's log; nullptr before the first.
   [[nodiscard]] std::shared_ptr<const PollEvidence> current() const;
 
  private:
@@ -114,7 +112,8 @@ class EvidenceBuilder {
   void update_types(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
-  void build(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
+  void add_log(const Snapshot& snapshot, Evidence& evidence) MEMSTAT_REQUIRES(mutex_);
+  void build(const Snapshot& snapshot, PollEvidence& out) MEMSTAT_REQUIRES(mutex_);
 
   std::vector<Wanted> wanted_;  // in the order of metrics_of_causes()
   std::size_t polls_ = 0;
@@ -129,24 +128,21 @@ class EvidenceBuilder {
       MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
   Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics
   bool is_filtered_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  mutable const Snapshot* snapshot_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;  // the last poll's, until its evidence is built
-  bool is_spacious_ MEMSTAT_GUARDED_BY(mutex_) = false;                    // current_ has the room of a peak
-  mutable std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
+  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);  // nullptr until the kernel's log has a line
+  bool is_spacious_ MEMSTAT_GUARDED_BY(mutex_) = false;       // current_ has the room of a peak
+  std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 /// Provides a diagnosis. Thread safety: safe.
 class Diagnostician {
  public:
   virtual ~Diagnostician() = default;
-  /// The findings as of the last poll, and the causes examined. `snapshot` is the published one. Allocates.
-  [[nodiscard]] virtual Diagnosis diagnosis(const Snapshot& snapshot) const = 0;
+  /// The findings as of the last poll, and the causes examined. Allocates.
+  [[nodiscard]] virtual Diagnosis diagnosis() const = 0;
 };
 
 /// Adds the growth in the history of the snapshot's types to Evidence::growing, if the history is long enough.
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence);
-
-/// Adds the last minutes of the kernel's log, if the snapshot has it.
-void add_log(const Snapshot& snapshot, Evidence& evidence);
 
 /// Writes members of an open JSON object: findings, ruled_out, not_checked, watched_seconds.
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis);

@@ -14,8 +14,12 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_build_info", kGauge, "Always 1; the labels describe this memstatd."},
     {"memstat_config_last_reload_successful", kGauge,
      "1 if the last load of the configuration succeeded, 0 if it failed and the previous one remains in force."},
-    {"memstat_finding_active", kGauge,
-     "1 while memstatd finds this cause, as in memstatctl why, 0 afterwards; absent until it is first found."},
+    {"memstat_finding", kGauge,
+     "Level of a finding of memstatctl why: 4 failing now, 3 failing soon, 2 wasteful, 1 notable, 0 ended within the last "
+     "hour."},
+    {"memstat_finding_info", kGauge, "Always 1 while a finding is active; the labels describe it."},
+    {"memstat_findings_dropped", kGauge, "Findings of the last poll without a series, because 64 others have one."},
+    {"memstat_findings_total", kCounter, "Findings that became active since memstatd started, by cause."},
     {"memstat_helper_up", kGauge,
      "1 while the helper process runs, which attaches to kernel events again, or reads the kernel for FreeBSD's sandbox; 0 "
      "if it is gone, so that memstatd must be restarted; absent if there is none."},

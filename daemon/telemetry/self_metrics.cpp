@@ -85,14 +85,19 @@ struct SelfMetrics::Implementation {
   std::atomic<std::uint64_t> version{1};
   Mutex mutex;
   std::map<std::string, Source, std::less<>> sources MEMSTAT_GUARDED_BY(mutex);
-  struct ActiveCause {
-    std::string_view severity;
-    Gauge* active = nullptr;
+  struct ListedFinding {
+    Gauge* level = nullptr;
+    Gauge* info = nullptr;
+    std::array<std::string, 3> texts;  // labels of info
+    std::uint64_t begun = 0;
     bool is_found = false;
   };
-  std::map<std::string_view, ActiveCause> causes MEMSTAT_GUARDED_BY(mutex);  // all that were ever active
-  Family<Gauge>& finding_active = gauges(registry, "memstat_finding_active");
-  std::function<void()> look_for_findings MEMSTAT_GUARDED_BY(mutex);
+  std::map<std::pair<std::string, std::string>, ListedFinding> listed MEMSTAT_GUARDED_BY(mutex);  // by cause and object
+  std::map<std::string, Counter*, std::less<>> begun MEMSTAT_GUARDED_BY(mutex);                   // by cause
+  Family<Gauge>& finding = gauges(registry, "memstat_finding");
+  Family<Gauge>& finding_info = gauges(registry, "memstat_finding_info");
+  Family<Counter>& findings_total = counters(registry, "memstat_findings_total");
+  Gauge& findings_dropped = gauges(registry, "memstat_findings_dropped").Add({});
   std::unique_ptr<ProcessStatsReader> meter MEMSTAT_GUARDED_BY(mutex) = make_process_stats_reader();
 
   Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
@@ -119,12 +124,6 @@ struct SelfMetrics::Implementation {
   }
   /// All families except histograms; process_* are read now.
   std::vector<prometheus::MetricFamily> collect() MEMSTAT_EXCLUDES(mutex) {
-    std::function<void()> look;
-    {
-      const MutexLock lock(mutex);
-      look = look_for_findings;
-    }
-    if (look) look();
     {
       const MutexLock lock(mutex);
       const ProcessStats usage = meter->read();
@@ -142,6 +141,31 @@ struct SelfMetrics::Implementation {
   static void drop(Family<Metric>& family, Metric*& metric) {
     if (metric != nullptr) family.Remove(metric);
     metric = nullptr;
+  }
+  void set_finding(const FindingSeries& one, bool wants_info) MEMSTAT_REQUIRES(mutex) {
+    std::pair<std::string, std::string> key(one.cause, one.object);
+    ListedFinding& shown = listed[key];
+    shown.is_found = true;
+    if (shown.level == nullptr) shown.level = &finding.Add({{"cause", key.first}, {"object", key.second}});
+    shown.level->Set(one.level);
+    if (one.begun != shown.begun) {
+      Counter*& total = begun[key.first];
+      if (total == nullptr) total = &findings_total.Add({{"cause", key.first}});
+      total->Increment(static_cast<double>(one.begun - shown.begun));
+      shown.begun = one.begun;
+    }
+    std::array<std::string, 3> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next)};
+    const bool has_info = wants_info && one.level != 0;
+    if (has_info && shown.info != nullptr && texts == shown.texts) return;
+    drop(finding_info, shown.info);
+    if (!has_info) return;
+    shown.texts = std::move(texts);
+    shown.info = &finding_info.Add({{"cause", key.first},
+                                    {"object", key.second},
+                                    {"headline", shown.texts[0]},
+                                    {"culprit", shown.texts[1]},
+                                    {"next", shown.texts[2]}});
+    shown.info->Set(1);
   }
   /// Removes the series of a source that is not read, except its error counts.
   void drop_all(Source& entry) MEMSTAT_REQUIRES(mutex) {
@@ -231,28 +255,22 @@ void SelfMetrics::polls_missed(std::size_t count) {
 }
 void SelfMetrics::snapshot_skipped() { implementation_->add(implementation_->skipped, 1); }
 
-void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
+void SelfMetrics::findings(std::span<const FindingSeries> findings, std::size_t dropped, bool has_info) {
   const MutexLock lock(implementation_->mutex);
-  auto& causes = implementation_->causes;
-  for (auto& [cause, state] : causes) state.is_found = false;
-  for (const ActiveFinding& finding : findings) {  // most urgent first, so of two with the same cause the first counts
-    Implementation::ActiveCause& state = causes[finding.cause];
-    if (state.is_found) continue;
-    state.is_found = true;
-    if (state.active != nullptr && state.severity == finding.severity) continue;
-    Implementation::drop(implementation_->finding_active, state.active);
-    state.severity = finding.severity;
-    state.active = &implementation_->finding_active.Add(
-        {{"cause", std::string(finding.cause)}, {"severity", std::string(finding.severity)}});
+  auto& listed = implementation_->listed;
+  if (listed.empty() && findings.empty()) return;
+  for (auto& [key, shown] : listed) shown.is_found = false;
+  for (const FindingSeries& one : findings) implementation_->set_finding(one, has_info);
+  for (auto entry = listed.begin(); entry != listed.end();) {
+    Implementation::ListedFinding& shown = entry->second;
+    if (!shown.is_found) {
+      Implementation::drop(implementation_->finding, shown.level);
+      Implementation::drop(implementation_->finding_info, shown.info);
+    }
+    entry = shown.is_found ? std::next(entry) : listed.erase(entry);
   }
-  for (auto& [cause, state] : causes) {
-    if (state.active != nullptr) state.active->Set(state.is_found ? 1 : 0);
-  }
-}
-
-void SelfMetrics::findings_by(std::function<void()> look) {
-  const MutexLock lock(implementation_->mutex);
-  implementation_->look_for_findings = std::move(look);
+  implementation_->findings_dropped.Set(static_cast<double>(dropped));
+  ++implementation_->version;
 }
 
 void SelfMetrics::config_reloaded(bool successful) { implementation_->set(implementation_->reloaded, successful ? 1 : 0); }

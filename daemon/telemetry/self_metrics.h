@@ -56,16 +56,19 @@ class SelfMetrics : NotCopyable {
   void poll_interval(double seconds);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
-  /// An active cause and its severity; both texts are static.
-  struct ActiveFinding {
+  /// A finding that is active, or has ended lately. The pair of cause and object is unique.
+  struct FindingSeries {
     std::string_view cause;
-    std::string_view severity;
+    std::string_view object = {};
+    unsigned level = 0;       ///< 4 now, 3 soon, 2 wasteful, 1 notable, 0 ended
+    std::uint64_t begun = 0;  ///< how often it became active
+    std::string_view headline = {};
+    std::string_view culprit = {};
+    std::string_view next = {};
   };
-  /// All findings of the last poll. A cause found earlier keeps its series with value 0.
-  void findings_active(std::span<const ActiveFinding> findings);
-  /// Called before the series are collected, to call findings_active(). Must be safe in every thread that makes a page,
-  /// until it is replaced. Null: nothing.
-  void findings_by(std::function<void()> look);
+  /// Replaces all findings. `dropped` is the number of those without a series; active ones have memstat_finding_info if
+  /// `has_info`.
+  void findings(std::span<const FindingSeries> findings, std::size_t dropped, bool has_info = true);
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
   /// Whether the helper process runs. Without a call the series does not exist.

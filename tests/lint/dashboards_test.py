@@ -33,7 +33,7 @@ SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # i
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "instance:memstat_memory_total_bytes:max"}
 
 # A host has few of these, and they have no other recorded name.
-FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}
+FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding"}
 
 
 def selectors(expression):

@@ -185,14 +185,14 @@ class EngineSource final : public ReportSource {
 
   FindingsAnswer findings() override {
     if (snapshot_ == nullptr) return {.diagnosis = {}, .problem = "nothing was read"};
-    Diagnosis diagnosis = poller_.diagnosis(*snapshot_);
+    Diagnosis diagnosis = poller_.fresh_diagnosis(*snapshot_, {});
     std::vector<InspectionAnswer> answers = ask_for(diagnosis.findings);
-    if (!answers.empty()) diagnosis = poller_.diagnosis(*snapshot_, std::move(answers));
+    if (!answers.empty()) diagnosis = poller_.fresh_diagnosis(*snapshot_, std::move(answers));
     return {.diagnosis = std::move(diagnosis), .problem = {}};
   }
 
   std::optional<Finding> first_finding() override {
-    const Findings findings = poller_.findings();
+    const Findings& findings = poller_.findings();
     return findings.empty() ? std::nullopt : std::optional(findings.front());
   }
 

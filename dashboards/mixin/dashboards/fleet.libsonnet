@@ -39,8 +39,11 @@ function(c, g)
         { title: 'What is wrong, and where', kind: 'table', unit: 'none', width: 24, height: 8, to: 'host', sort: 'severity',
           description: 'Findings that are active now, as in memstatctl why: now, soon or wasteful, but not those that are only notable. memstatctl explain CAUSE explains a cause, and memstatctl why on the host names the holder.',
           empty: 'nothing is wrong, or no host is scraped',
-          queries: [['max by (%s, severity, cause) (%s > 0)' % [hosts, of('memstat_finding_active', 'severity!="notable"')], '']],
-          columns: [['severity', 'severity'], ['cause', 'cause']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host']] },
+          queries: [['max by (%s, severity, cause, object) (%s)' % [hosts, std.join(' or ', [
+            'label_replace(%s == %d, "severity", "%s", "", "")' % [of('memstat_finding'), level[0], level[1]]
+            for level in [[4, 'now'], [3, 'soon'], [2, 'wasteful']]
+          ])], '']],
+          columns: [['severity', 'severity'], ['cause', 'cause'], ['object', 'object']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host']] },
         { title: 'Firing alerts', kind: 'alerts', unit: 'none', width: 24, height: 8, sort: 'severity', descending: false, to: 'host',
           description: 'Alerts of these rules that fire now, of the hosts chosen, and those about all hosts of a job.',
           empty: 'no alert fires',

@@ -30,7 +30,11 @@ TEST(SteadyContributor, WithUnknownNamesAndASharedFileAllocatesNothing) {
     view->contents[std::string(kFakeContributorFile)].push_back(contributor[version]);
     view->contents[std::string(kFakeSharedFile)].push_back(std::string(3000, 'x'));
   }
-  const FakeSources sources;
+  FakeSources sources;
+  // Not failures: each type that fails is a finding, and findings are texts.
+  sources.contributor.fields = FieldMask(Field::kNumAllocs);
+  sources.contributor.steps =
+      source_steps<ReaderState, open_nothing, read_fake<kFakeContributorFile>, parse_fake<Field::kNumAllocs>>();
   const SystemClock clock;
   SelfMetrics metrics("test");
   SnapshotPool pool;

@@ -277,7 +277,7 @@ TEST_F(LinuxPollerTest, WhenSlowReadersHoldEverySnapshotThePollIsCountedAsNotSho
   EXPECT_EQ(shown("objects", "dentry"), "7");
 }
 
-TEST_F(LinuxPollerTest, FindingsHaveWhatGrowsOnceItWasLookedFor) {
+TEST_F(LinuxPollerTest, FindingsHaveGrowthOnceItWasSearched) {
   view().set("/proc/meminfo", "MemTotal: 100000 kB\nMemFree: 50000 kB\n");
   daemon_.poller->open_sources();
   const auto poll = [&](std::uint64_t number) {
@@ -285,11 +285,14 @@ TEST_F(LinuxPollerTest, FindingsHaveWhatGrowsOnceItWasLookedFor) {
     daemon_.poll();
   };
   for (std::uint64_t number = 0; number < 20; ++number) poll(number);
-  constexpr std::string_view kActive = "memstat_finding_active{cause=\"slab_leak\",severity=\"notable\"}";
-  EXPECT_FALSE(daemon_.own(kActive).has_value());
+  constexpr std::string_view kSeries = "memstat_finding{cause=\"slab_leak\",object=\"slab/leaking\"}";
+  EXPECT_FALSE(daemon_.own(kSeries).has_value());
   daemon_.poller->look_for_growth(0);
-  poll(20);
-  EXPECT_EQ(daemon_.own(kActive), "1");
+  for (std::uint64_t number = 20; number < 22; ++number) poll(number);
+  EXPECT_EQ(daemon_.own(kSeries), "1");
+  std::vector<std::string> in_api;
+  for (const Finding& finding : daemon_.poller->diagnosis().findings) in_api.push_back(finding.cause);
+  EXPECT_THAT(in_api, testing::Contains("slab_leak")) << "the same answer in the API";
 }
 
 class FreeBsdPollerTest : public testing::Test {

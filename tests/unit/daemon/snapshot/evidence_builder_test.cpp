@@ -78,7 +78,7 @@ class EvidenceOfPolls : public ::testing::Test {
   std::int64_t now_ns_ = 0;
 };
 
-TEST_F(EvidenceOfPolls, HasTheChangesOfPollsAfterWhichNobodyAsked) {
+TEST_F(EvidenceOfPolls, HasTheChangesOfEachPoll) {
   EXPECT_EQ(evidence_.current(), nullptr);
   std::array<Snapshot, 2> snapshots;
   poll(snapshots[0], {{"slab", 10}, {"free", 1}});
@@ -94,15 +94,6 @@ TEST_F(EvidenceOfPolls, HasTheChangesOfPollsAfterWhichNobodyAsked) {
   EXPECT_EQ(change("new").since_start, 0);
   EXPECT_EQ(held->evidence.part("slab"), 13) << "a reader's evidence stays";
   EXPECT_EQ(held->evidence.polls, 3U);
-}
-
-TEST_F(EvidenceOfPolls, DoesNotReadASnapshotThatIsBuiltAgain) {
-  Snapshot snapshot;
-  poll(snapshot, {{"slab", 10}});
-  const std::shared_ptr<const PollEvidence> first = evidence_.current();
-  poll(snapshot, {{"slab", 11}});
-  evidence_.let_go(snapshot);
-  EXPECT_EQ(evidence_.current(), first);
 }
 
 }  // namespace

@@ -126,28 +126,36 @@ TEST_F(SelfMetricsTest, ASourceThatIsNotPermittedHasOneSeriesThatNamesThePrivile
   EXPECT_FALSE(value(series));
 }
 
-TEST_F(SelfMetricsTest, ACauseHasOneSeriesFromTheFirstTimeThatItIsFound) {
-  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding_active{")));
-  const SelfMetrics::ActiveFinding now{.cause = "memory_low", .severity = "now"};
-  const SelfMetrics::ActiveFinding later{.cause = "memory_low", .severity = "wasteful"};
-  metrics_.findings_active({&now, 1});
-  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 1"));
-  metrics_.findings_active({&later, 1});
-  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 1"));
-  EXPECT_THAT(metrics_.text(), Not(HasSubstr("severity=\"now\"")));
-  metrics_.findings_active({});
-  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 0"));
+TEST_F(SelfMetricsTest, AFindingHasOneSeriesWhoseValueIsItsLevel) {
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding{")));
+  SelfMetrics::FindingSeries one{.cause = "memory_low", .object = "page/Normal", .level = 2, .begun = 1};
+  metrics_.findings({&one, 1}, 0);
+  EXPECT_EQ(value("memstat_finding{cause=\"memory_low\",object=\"page/Normal\"}"), "2");
+  one.level = 4;
+  metrics_.findings({&one, 1}, 3);
+  EXPECT_EQ(value("memstat_finding{cause=\"memory_low\",object=\"page/Normal\"}"), "4");
+  EXPECT_EQ(value("memstat_findings_total{cause=\"memory_low\"}"), "1");
+  EXPECT_EQ(value("memstat_findings_dropped"), "3");
+  metrics_.findings({}, 0);
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding{")));
+  EXPECT_EQ(value("memstat_findings_total{cause=\"memory_low\"}"), "1") << "a counter stays";
 }
 
-TEST_F(SelfMetricsTest, FindingsAreLookedForWhenAPageIsMade) {
-  const SelfMetrics::ActiveFinding finding{.cause = "memory_low", .severity = "now"};
-  metrics_.findings_by([&] { metrics_.findings_active({&finding, 1}); });
-  const std::uint64_t version = metrics_.version();
-  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 1"));
-  EXPECT_EQ(metrics_.version(), version) << "the page would be rendered again for the next scrape";
-  metrics_.findings_by(nullptr);
-  metrics_.findings_active({});
-  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 0"));
+TEST_F(SelfMetricsTest, OnlyAnActiveFindingHasItsWordsAndOneSeriesOfThem) {
+  const std::string labels = "cause=\"memory_low\",culprit=\"process java (pid 3)\",headline=\"";
+  SelfMetrics::FindingSeries one{
+      .cause = "memory_low", .level = 4, .headline = "90 % used", .culprit = "process java (pid 3)", .next = "free -m"};
+  metrics_.findings({&one, 1}, 0);
+  EXPECT_EQ(value("memstat_finding_info{" + labels + "90 % used\",next=\"free -m\",object=\"\"}"), "1");
+  one.headline = "95 % used";
+  metrics_.findings({&one, 1}, 0);
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("90 % used")));
+  EXPECT_EQ(value("memstat_finding_info{" + labels + "95 % used\",next=\"free -m\",object=\"\"}"), "1");
+  metrics_.findings({&one, 1}, 0, false);
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding_info{")));
+  one.level = 0;
+  metrics_.findings({&one, 1}, 0);
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding_info{")));
 }
 
 TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
@@ -156,8 +164,8 @@ TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   metrics_.kernel_opened("linux", "6.1.0");
   metrics_.boot_time(1000);
   metrics_.recording_started();
-  const SelfMetrics::ActiveFinding finding{.cause = "memory_low", .severity = "now"};
-  metrics_.findings_active({&finding, 1});
+  const SelfMetrics::FindingSeries finding{.cause = "memory_low", .level = 4, .begun = 1};
+  metrics_.findings({&finding, 1}, 0);
   metrics_.helper_up(true);
   metrics_.source_not_permitted("t", "root");
   std::set<std::string, std::less<>> found;
