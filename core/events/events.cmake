@@ -8,8 +8,12 @@ memstat_library(memstat_events ${EVENT_FILES})
 memstat_add_sources(memstat_events core/events/sources)
 target_link_libraries(memstat_events PUBLIC memstat_core memstat_archive)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  list(GET CLANG_VERSIONS -1 newest)
+  foreach(version RANGE ${OLDEST_Clang} ${newest})
+    list(PREPEND versioned_clang clang-${version})
+  endforeach()
   memstat_use_library(memstat_events ${MEMSTAT_EVENTS} LIBBPF bpf/libbpf.h bpf "libbpf-dev and clang"
-                      "memstatd counts no allocation events" clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
+                      "memstatd counts no allocation events" clang ${versioned_clang})
   if(LIBBPF_LIBRARY)
     file(GLOB BPF_HEADERS CONFIGURE_DEPENDS core/events/bpf/*.h)
     # memstat_bpf_programs(TARGET FUNCTION FILE FLAGS...): compiles FILE, a BPF program, to the bytes that FUNCTION returns.

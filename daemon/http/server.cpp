@@ -193,9 +193,14 @@ class CivetwebServer final : public HttpServer {
     callbacks.http_error = on_error;
     callbacks.connection_close = on_close;
     callbacks.log_message = on_log;
-    mg_init_data init{&callbacks, this, settings[0]};
+    mg_init_data init{};
+    init.callbacks = &callbacks;
+    init.user_data = this;
+    init.configuration_options = settings[0];
     std::array<char, 256> text{};
-    mg_error_data error{nullptr, text.data(), text.size()};
+    mg_error_data error{};  // civetweb 1.16 has further members before these
+    error.text = text.data();
+    error.text_buffer_size = text.size();
     use_for_civetweb(&links_);
     context_ = mg_start2(&init, &error);
     use_for_civetweb(nullptr);

@@ -23,9 +23,14 @@ import kernels
 import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import releases  # noqa: E402
+
+OLDEST = releases.RELEASES[releases.OLDEST]
+CXX_LIBRARY = f"libstdc++-{OLDEST.gcc}-dev"
 PLACE = ROOT / "build/guests/arm64"
 # The packages of daemon/packages.txt that run on the build machine.
-TOOLS = ("g++", "cmake", "ninja-build", "clang-14", "libbpf-dev", "libpfm4-dev")
+TOOLS = ("g++", "cmake", "ninja-build", "clang", "libbpf-dev", "libpfm4-dev")
 FOR_TESTS = ("libgtest-dev", "libgmock-dev", "zlib1g-dev")
 PACKAGED = ("memstatd", "memstatctl", "memstat", "memstat_static", "cpc")
 TOOLCHAIN = """set(CMAKE_SYSTEM_NAME Linux)
@@ -45,7 +50,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 def packages():
     lines = (ROOT / "daemon/packages.txt").read_text(encoding="utf-8").splitlines()
     names = [line.split("#")[0].strip() for line in lines]
-    return ["libc6-dev", "libstdc++-12-dev", "busybox-static", *FOR_TESTS, *(name for name in names if name and name not in TOOLS)]
+    return ["libc6-dev", CXX_LIBRARY, "busybox-static", *FOR_TESTS, *(name for name in names if name and name not in TOOLS)]
 
 
 def note_package(package, new, root):
@@ -66,7 +71,7 @@ def note_package(package, new, root):
         status.write(f"{fields.strip()}\nStatus: install ok installed\n\n")
 
 
-def unpack_root(architecture, names, root, suite="bookworm"):
+def unpack_root(architecture, names, root, suite=OLDEST.suite):
     """Debian's packages of these names and all their dependencies, unpacked."""
     new = root.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)

@@ -18,7 +18,7 @@ import kernels
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/guests/s390x"
-PACKAGES = ("libc6-dev", "libstdc++-12-dev", "libzstd-dev", *arm64.FOR_TESTS)
+PACKAGES = ("libc6-dev", arm64.CXX_LIBRARY, "libzstd-dev", *arm64.FOR_TESTS)
 
 
 def main():

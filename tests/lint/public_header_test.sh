@@ -46,7 +46,7 @@ void *wrong = memstat_no_such_function;' >"$work/bad.c"
 
 flags=(-I"$root/core/include" -fsyntax-only -pedantic -Wall -Wextra -Werror -Wundef -Wconversion)
 tried=0
-for compiler in cc gcc clang-14; do
+for compiler in cc gcc clang; do
   command -v "$compiler" >/dev/null || continue
   tried=$((tried + 1))
   for standard in c11 gnu17; do

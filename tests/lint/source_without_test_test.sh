@@ -8,7 +8,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
 mkdir -p "$copy/tests/unit/diagnosis" "$copy/daemon"
-cp -R "$root/daemon/package" "$copy/daemon/"
+cp -R "$root/daemon/package" "$root/daemon/releases.txt" "$copy/daemon/"
 cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$root/tests/unit/inspect" "$copy/tests/unit/"
 cp -R "$root/tests/unit/diagnosis/causes" "$copy/tests/unit/diagnosis/"
 cp -R "$root/tests/fixtures" "$root/tests/situations" "$copy/tests/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Debian 12 with only its base packages, in a directory, in which commands are typed. Needs root, mmdebstrap and git.
+"""A Debian with only its base packages, in a directory, in which commands are typed. Needs root, mmdebstrap and git.
 
 It has this machine's kernel, and process and mount namespaces of its own. With a network of its own, ports are free there, and the
 package mirror is the only host that can be reached.
@@ -19,9 +19,10 @@ import threading
 import time
 import urllib.parse
 
+import releases
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
-SUITE = "bookworm"
 MIRROR = os.environ.get("MIRROR") or "http://deb.debian.org/debian"
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ARCHIVES = "var/cache/apt/archives"
@@ -42,13 +43,13 @@ def missing():
     return ""
 
 
-def make_base(tar, packages=()):
-    """Writes the base system with these packages to `tar`, unless that exists."""
+def make_base(tar, packages=(), suite=releases.RELEASES[releases.OLDEST].suite):
+    """Writes the base system of this suite with these packages to `tar`, unless that exists."""
     if not os.path.exists(tar):
         os.makedirs(os.path.dirname(tar), exist_ok=True)
         new = f"{tar}.new.tar"  # mmdebstrap decides by the suffix
         include = [f"--include={','.join(packages)}"] if packages else []
-        done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *include, SUITE, new, MIRROR], stdin=subprocess.DEVNULL,
+        done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *include, suite, new, MIRROR], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"mmdebstrap: exit status {done.returncode}: {done.stderr.strip()[-600:]}")
@@ -128,14 +129,15 @@ class Mirror:
 
 
 class BareSystem:
-    """A context manager. `account` is "root", or "user", who may use sudo. Commands run in the home directory's clone of this tree."""
+    """A context manager. `account` is "root", or "user", who may use sudo. Commands run in the home directory's clone of this tree. `cache`
+    is a directory that is the account's ~/.cache there, and stays."""
 
-    def __init__(self, base, directory, account="root", own_network=False):
+    def __init__(self, base, directory, account="root", own_network=False, cache=None):
         self.root = os.path.join(directory, account)
         self.account = account
         self.home = "/root" if account == "root" else f"/home/{account}"
         self.clone = self.home + "/memstat"
-        self._base, self._own_network = base, own_network
+        self._base, self._own_network, self._cache = base, own_network, cache
         self._first, self._mirror = None, None
         self._unshare = None
 
@@ -154,6 +156,8 @@ class BareSystem:
                 file.write(f"{self.account} ALL=(ALL) NOPASSWD: ALL\n")
         os.chmod(self.path(self.home), 0o700)
         copy_tree(self.path(self.clone))
+        if self._cache:
+            os.mkdir(self.path(self.home + "/.cache"))
         if self.account != "root":
             subprocess.run(["chroot", self.root, "chown", "-R", f"{self.account}:", self.home], check=True)
         try:
@@ -175,8 +179,9 @@ class BareSystem:
 
     def _start(self):
         network = ["--net"] if self._own_network else []
+        cache = [self._cache, self.path(self.home + "/.cache")] if self._cache else []
         self._unshare = subprocess.Popen(["unshare", "--mount", "--pid", *network, "--fork", "--kill-child", "bash",
-                                          os.path.join(HERE, "bare_system.sh"), self.root], stdin=subprocess.DEVNULL)
+                                          os.path.join(HERE, "bare_system.sh"), self.root, *cache], stdin=subprocess.DEVNULL)
         children = f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children"
         while True:
             if self._unshare.poll() is not None:

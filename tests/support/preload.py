@@ -13,7 +13,7 @@ import program
 
 def build_library(directory, source):
     """The library that tests/support/SOURCE makes, in `directory`."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         raise unittest.SkipTest("no C compiler for the library that is loaded into memstatd")
     library = os.path.join(directory, os.path.splitext(source)[0] + ".so")

@@ -245,8 +245,10 @@ TEST(LazyPage, IsMadeForTheFirstRequestAndAgainAfterAFailure) {
 }
 
 TEST(OwnMetrics, AreWrittenInEveryFormat) {
-  prometheus::MetricFamily counter{
-      "own_seconds_total", "Help with \"quotes\", \\ and\na line.", prometheus::MetricType::Counter, {}};
+  prometheus::MetricFamily counter;
+  counter.name = "own_seconds_total";
+  counter.help = "Help with \"quotes\", \\ and\na line.";
+  counter.type = prometheus::MetricType::Counter;
   prometheus::ClientMetric sample;
   sample.label = {{"source", "a\"\\\n"}};
   sample.counter.value = 1.5;
@@ -322,7 +324,10 @@ TEST(Formats, FrameAGaugeJustAsTheyRenderIt) {
     for (const char* name : {"a_gauge", "a_gauge_seconds"}) {
       for (const std::string& help : {std::string("Help, \"quoted\"."), std::string(200, 'h')}) {
         for (const double value : {0.0, 2.5, -1e300, 987654321.0}) {
-          prometheus::MetricFamily family{name, help, prometheus::MetricType::Gauge, {}};
+          prometheus::MetricFamily family;
+          family.name = name;
+          family.help = help;
+          family.type = prometheus::MetricType::Gauge;
           family.metric.emplace_back().gauge.value = value;
           Buffer rendered;
           render_own(format, {}, {.families = {family}, .histograms = {}, .created_ns = 0}, rendered);

@@ -59,7 +59,7 @@ TEST(OutOfMemory, WhereNothingCatchesItTheProcessEndsWithALine) {
 #endif
 
 TEST(OutOfMemory, OtherExceptionsStillAbort) {
-  const auto mistake = []() noexcept { std::vector<int>().at(1); };
+  const auto mistake = []() noexcept { static_cast<void>(std::vector<int>().at(1)); };
   const Ending ending = ending_of(mistake);
   EXPECT_TRUE(WIFSIGNALED(ending.wait_status) && WTERMSIG(ending.wait_status) == SIGABRT) << ending.wait_status;
 }
