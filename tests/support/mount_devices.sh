@@ -4,7 +4,7 @@
 mount_devices() {
   mount -t tmpfs -o mode=755 tmpfs "$1"
   local device
-  for device in null zero full random urandom tty; do
+  for device in null zero full random urandom tty kmsg; do
     : >"$1/$device"
     mount --bind "/dev/$device" "$1/$device"
   done
