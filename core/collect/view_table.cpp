@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/view_table.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 
 #include "core/base/text.h"
+#include "core/collect/mount_sizes.h"
 
 namespace memstat {
 namespace {
@@ -90,36 +92,32 @@ class Examiner {
 
   bool is_in_other_network() { return has("/proc/sys/net/core/somaxconn") && !has("/proc/sys/net/core/netdev_budget"); }
 
-  /// The devices, "0:23", or the numbers of all mounts.
-  static std::set<std::string, std::less<>> column_of_mounts(std::string_view mountinfo, int column) {
+  /// The numbers of all mounts.
+  static std::set<std::string, std::less<>> numbers_of_mounts(std::string_view mountinfo) {
     std::set<std::string, std::less<>> found;
     std::string_view line;
+    std::string_view number;
     while (next_line(mountinfo, line)) {
-      std::string_view word;
-      for (int i = 0; i < column; ++i) {
-        if (!next_word(line, word)) break;
-      }
-      found.emplace(word);
+      if (next_word(line, number)) found.emplace(number);
     }
     return found;
   }
 
-  /// Whether this process is in another mount namespace than process 1, and cannot see all of its file systems.
+  /// Whether this process is in another mount namespace than process 1, and cannot see all of its mounts of tmpfs,
+  /// which hold memory.
   bool lacks_mounts() {
-    constexpr int kNumber = 1;
-    constexpr int kDevice = 3;
     const std::string own(read("/proc/self/mountinfo"));
     const std::string host(read("/proc/1/mountinfo"));
     if (host.empty()) return false;
-    const auto own_numbers = column_of_mounts(own, kNumber);
-    for (const std::string& number : column_of_mounts(host, kNumber)) {
+    const auto own_numbers = numbers_of_mounts(own);
+    for (const std::string& number : numbers_of_mounts(host)) {
       if (own_numbers.contains(number)) return false;
     }
-    const auto own_devices = column_of_mounts(own, kDevice);
-    for (const std::string& device : column_of_mounts(host, kDevice)) {
-      if (!own_devices.contains(device)) return true;
-    }
-    return false;
+    const std::vector<MountPoint> visible = tmpfs_mounts(own);
+    const std::vector<MountPoint> mounts = tmpfs_mounts(host);
+    return std::any_of(mounts.begin(), mounts.end(), [&](const MountPoint& mount) {
+      return std::none_of(visible.begin(), visible.end(), [&](const MountPoint& one) { return one.device == mount.device; });
+    });
   }
 
   /// "500 400 0:60 /proc/meminfo /proc/meminfo rw - fuse.lxcfs lxcfs rw"
@@ -160,6 +158,16 @@ std::optional<std::size_t> read_view_table(std::string_view text, const std::fun
     take(reason);
   }
   return offset();
+}
+
+std::vector<std::string> view_reasons(KernelView& machine) {
+  std::vector<std::string> reasons;
+  ViewTable table;
+  Buffer text;
+  if (!machine.read_table("linux_view", table, text)) return reasons;
+  // A damaged table has the reasons before the damage.
+  (void)read_view_table(text.view(), [&](std::string_view reason) { reasons.emplace_back(reason); });
+  return reasons;
 }
 
 Result<void> ViewTable::open() { return system_error("/proc/self", ENOENT); }

@@ -13,7 +13,7 @@
 //   user, IPC fixed inode numbers (include/linux/proc_ns.h, PROC_USER_INIT_INO and PROC_IPC_INIT_INO)
 //   network   net.core.netdev_budget, which is registered only in the initial namespace (net/core/sysctl_net_core.c)
 //   mount     the same mounts as process 1: a mount has one number in all of the system (fs/namespace.c, mnt_alloc_id). In
-//             another namespace, all of that process's file systems may still be visible.
+//             another namespace, all mounts of tmpfs, which hold memory, may still be visible.
 //   cgroup    only groups below the root have cgroup.events (Documentation/admin-guide/cgroup-v2.rst)
 //
 // Linux 6.18 fixes the inode numbers of the others, too, but these rules do not need them.
@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/kernel/kernel_view.h"
 
@@ -34,6 +35,10 @@ std::string view_table_of(KernelView& machine);
 
 /// Calls `take(reason)` for each line. Returns the offset of the first damaged line, or nothing.
 std::optional<std::size_t> read_view_table(std::string_view text, const std::function<void(std::string_view)>& take);
+
+/// The reasons for which this view is partial: of this machine, or of the capture that it replays. Empty: it is whole, or
+/// nothing is known.
+std::vector<std::string> view_reasons(KernelView& machine);
 
 /// Examines once, on opening, because the namespaces of a process do not change, and privileges are dropped later.
 class ViewTable final : public TextTableSource {

@@ -53,6 +53,20 @@ bool is_suspect(const Finding& finding, const Holder& holder) {
   return !has_grown || group.empty() || is_within(holder.group, group);
 }
 
+/// Whether processes that cannot be examined may hold more than those in the answer.
+bool is_partly_seen(const InspectionAnswer& answer) { return !answer.view.is_whole() || answer.refused != 0; }
+
+/// Whether it is certain, or the answer complete enough, that no unseen process holds more: the holder has half of what the
+/// finding is about, or is in the control group that the finding is about.
+bool is_proven(const InspectionAnswer& answer, const Finding& finding, const Holder& holder) {
+  if (!is_partly_seen(answer)) return true;
+  const std::string_view group = named(finding, "group");
+  const bool is_of_group = !finding.about.empty() && finding.about.front().allocator == "memcg";
+  if (is_of_group) return group.size() > 1 && is_within(holder.group, group);
+  const double all = holder.bytes ? finding.bytes : (finding.facts.empty() ? 0 : finding.facts.front().value.value_or(0));
+  return all > 0 && held_by(holder) >= all / 2;
+}
+
 /// The largest suspects, or the largest of all of their kind if no suspect could be inspected. memstat's own processes are
 /// named only if nobody else holds anything.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
@@ -63,7 +77,7 @@ std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const
   std::vector<const Holder*> largest;
   for (const Holder& holder : answer.holders) {
     if (largest.size() == kMaxNamed) break;
-    if (has_others && is_own(holder)) continue;
+    if ((has_others && is_own(holder)) || !is_proven(answer, finding, holder)) continue;
     if ((has_suspect || !holds_as.empty()) && !is_suspect(finding, holder)) continue;
     if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kMinHolderShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
@@ -74,6 +88,13 @@ std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const
 void name_holders(const InspectionAnswer& answer, Finding& finding) {
   const std::string group(named(finding, "group"));
   const std::vector<const Holder*> largest = largest_holders(answer, finding);
+  if (largest.empty() && is_partly_seen(answer)) {
+    finding.fact({.text = "who holds it was not checked: " +
+                          (answer.view.is_whole() ? counted(static_cast<double>(answer.refused), "process", "processes") +
+                                                        " may not be examined"
+                                                  : answer.view.words()),
+                  .source = "who/" + std::string(answer.question)});
+  }
   for (const Holder* const holder : largest) {
     const bool is_process = holder->pid != 0;
     finding.by(is_process ? "process" : answer.kind, is_process || holder->name.empty() ? name_of(*holder) : holder->name)

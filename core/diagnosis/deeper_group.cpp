@@ -119,7 +119,7 @@ std::string_view question_of(const Finding& finding) {
 
 void name_amounts(const Evidence& evidence, std::string_view group, Finding& finding) {
   const InspectionAnswer* const answer = evidence.inspection(question_of(finding));
-  if (answer == nullptr) return;
+  if (answer == nullptr || !answer->view.is_whole()) return;
   for (const GroupAmount& one : largest_amounts(amounts_below(*answer, group))) {
     const bool is_bytes = answer->things.starts_with("of ");
     finding.by("group", one.group)
@@ -133,6 +133,7 @@ void name_amounts(const Evidence& evidence, std::string_view group, Finding& fin
 /// The groups below this one that have processes, if they are few; empty: many, or none.
 std::vector<std::string_view> few_below(const Evidence& evidence, std::string_view group) {
   std::vector<std::string_view> groups;
+  if (evidence.view.lacks(ViewPart::kProcesses)) return groups;
   for (const InspectionAnswer& answer : evidence.inspections) {
     for (const Holder& holder : answer.holders) {
       if (holder.pid == 0 || !is_below(holder.group, group)) continue;

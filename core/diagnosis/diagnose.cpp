@@ -9,6 +9,7 @@
 #include "core/diagnosis/culprits.h"
 #include "core/diagnosis/deeper_group.h"
 #include "core/diagnosis/growth_ranking.h"
+#include "core/diagnosis/scope.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat {
@@ -206,6 +207,7 @@ std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   if (cause.watches == Watches::kChange && evidence.polls < 2) return "needs at least two polls";
   if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0)
     return "too few polls to distinguish growth from chance";
+  if (std::string why = why_unseen(evidence, cause); !why.empty()) return why;
   return std::string(cause.blind_to);
 }
 
@@ -226,6 +228,7 @@ void find_causes(const Evidence& evidence, Findings& found) {
 
 Diagnosis diagnose(const Evidence& evidence) {
   Diagnosis diagnosis;
+  diagnosis.view = evidence.view;
   diagnosis.watched_seconds = evidence.watched_seconds;
   diagnosis.polls = evidence.polls;
   Findings all;

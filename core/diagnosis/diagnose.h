@@ -20,6 +20,7 @@ struct Diagnosis {
   Findings findings;                   ///< Most urgent first.
   std::vector<std::string> ruled_out;  ///< Causes that the evidence contradicts.
   std::vector<NotChecked> not_checked;
+  PartialView view = {};  ///< What cannot be seen of the machine, so that causes are not checked.
   double watched_seconds = 0;
   std::size_t polls = 0;
 };

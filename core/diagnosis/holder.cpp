@@ -32,6 +32,7 @@ double charged_to_all(const Evidence& evidence, const Charge& charge, Holds hold
 }  // namespace
 
 const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least) {
+  if (evidence.view.lacks(ViewPart::kGroups)) return nullptr;  // a group outside may have more
   const double all = charged_to_all(evidence, charge, holds);
   const MetricEvidence* innermost = nullptr;
   for (const MetricEvidence& group : evidence.samples(charge.metric)) {
@@ -91,6 +92,7 @@ void name_group(const Evidence& evidence, const Charge& charge, Holds holds, con
 }  // namespace
 
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding) {
+  if (evidence.view.lacks(ViewPart::kGroups)) return;
   const MetricEvidence* const group = holder(evidence, charge, holds, at_least);
   if (group != nullptr) name_group(evidence, charge, holds, *group, finding);
   const double all = group != nullptr ? amount_of(*group, holds) : charged_to_all(evidence, charge, holds);

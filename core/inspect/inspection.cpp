@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/collect/view_table.h"
 #include "core/inspect/owners.h"
 
 namespace memstat {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::string_view kHead = "memstat who 1";
 /// Texts chosen by others are truncated, so that answers have bounded size.
 constexpr std::size_t kMaxText = 1024;
+constexpr std::string_view kLacks = "lacks ";
 
 bool is_larger(const Holder& a, const Holder& b) {
   return std::tuple(b.bytes.value_or(0), b.count.value_or(0), a.pid, std::string_view(a.name)) <
@@ -165,6 +167,8 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
   if (auto looked = inspection.look(inspector); !looked) return looked.error();
   InspectionAnswer answer = std::move(inspector.answer());
   describe(inspection, answer);
+  for (const std::string& reason : view_reasons(view)) answer.view.add(reason);
+  answer.view = answer.view.of(inspection.sees);
   finish(answer);
   name_owners(view, answer.holders);
   for (Holder& holder : answer.holders) make_labels(holder);
@@ -199,6 +203,7 @@ std::string write_answer(const InspectionAnswer& answer) {
   std::string text = std::string(kHead) + "\nasked_ns " + std::to_string(answer.asked_ns) + " looked_at " +
                      std::to_string(answer.looked_at) + " refused " + std::to_string(answer.refused) + " unlisted " +
                      std::to_string(answer.unlisted) + " is_cut " + (answer.is_cut ? "1\n" : "0\n");
+  if (!answer.view.is_whole()) text += std::string(kLacks) + answer.view.names() + "\n";
   for (const Holder& holder : answer.holders) {
     text += holder.pid == 0 ? "" : std::to_string(holder.pid);
     for (const std::string* const one : {&holder.command, &holder.user, &holder.group, &holder.name}) text += '\t' + *one;
@@ -210,13 +215,20 @@ std::string write_answer(const InspectionAnswer& answer) {
 
 Result<void> read_answer(std::string_view text, InspectionAnswer& answer) {
   answer.holders.clear();
+  answer.view = {};
   std::string_view rest = text;
   std::string_view line;
   const auto wrong = [&](std::string_view what) { return data_error("who", text.size() - rest.size(), what); };
   if (!next_line(rest, line) || line != kHead) return wrong("expected \"memstat who 1\"");
   if (!next_line(rest, line) || !read_facts(line, answer))
     return wrong("expected asked_ns, looked_at, refused, unlisted and is_cut with their numbers");
+  bool is_first = true;
   while (next_line(rest, line)) {
+    if (std::exchange(is_first, false) && line.starts_with(kLacks)) {
+      std::string_view reason;
+      for (line.remove_prefix(kLacks.size()); next_word(line, reason);) answer.view.add(reason);
+      continue;
+    }
     if (line.starts_with("end ")) {
       const auto count = parse_u64(line.substr(4));
       if (count != answer.holders.size() || !rest.empty()) return wrong("expected the end with the number of lines");

@@ -54,13 +54,14 @@ class Inspector {
 struct Inspection {
   std::string_view name;  ///< as typed by users: "page-tables"
   OperatingSystem os = OperatingSystem::kLinux;
-  std::string_view question;          ///< one sentence, without the question mark
-  std::string_view kind = "process";  ///< the kind of holders: "process", "mount", ...
-  std::string_view things;            ///< what `count` or `bytes` counts: "open files"
-  std::string_view needs = {};        ///< the capability or privilege without which the answer is incomplete; "": none
-  bool reads_polled_files = false;    ///< needs only files that any recording has, so it works without a recorded answer
-  bool is_about_new = false;          ///< in a recording, shows only holders that its first answer lacks
-  std::string_view elsewhere = {};    ///< advice for the other system, if it has no such inspection; "": none
+  std::string_view question;              ///< one sentence, without the question mark
+  std::string_view kind = "process";      ///< the kind of holders: "process", "mount", ...
+  std::string_view things;                ///< what `count` or `bytes` counts: "open files"
+  std::string_view needs = {};            ///< the capability or privilege without which the answer is incomplete; "": none
+  ViewParts sees = ViewPart::kProcesses;  ///< parts of the machine that the answer is about
+  bool reads_polled_files = false;        ///< needs only files that any recording has, so it works without a recorded answer
+  bool is_about_new = false;              ///< in a recording, shows only holders that its first answer lacks
+  std::string_view elsewhere = {};        ///< advice for the other system, if it has no such inspection; "": none
   /// Adds any number of holders in any order. Errors: nothing could be examined.
   Result<void> (*look)(Inspector& inspector) = nullptr;
 };
@@ -84,10 +85,12 @@ Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspectio
 void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
 
 /// Converts an answer to the text of a recording, and back. Two lines of facts, then a line for each holder: process,
-/// command, user, group, name, count, bytes and the count's limit, separated by tabs, empty if unknown:
+/// command, user, group, name, count, bytes and the count's limit, separated by tabs, empty if unknown. If the view was
+/// partial, a line after the facts names the reasons:
 ///
 ///   memstat who 1
 ///   asked_ns 1764119000123456789 looked_at 157 refused 0 unlisted 0 is_cut 0
+///   lacks pid_namespace
 ///   812  nginx  www-data  /system.slice/nginx.service    9012
 ///   end 1
 ///

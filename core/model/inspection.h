@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/partial_view.h"
+
 namespace memstat {
 
 /// A process, or another thing that holds memory. Texts are valid label texts; "" if they do not apply.
@@ -33,9 +35,10 @@ struct InspectionAnswer {
   std::uint64_t refused = 0;    ///< processes that may not be examined
   std::uint64_t unlisted = 0;   ///< holders beyond the largest kMaxHolders
   bool is_cut = false;          ///< stopped at a limit, so that a holder may be missing or hold more
+  PartialView view = {};        ///< why not all that the question is about can be seen
   std::vector<Holder> holders;  ///< Largest first.
 
-  [[nodiscard]] bool is_partial() const { return is_cut || refused != 0; }
+  [[nodiscard]] bool is_partial() const { return is_cut || refused != 0 || !view.is_whole(); }
 };
 
 inline constexpr std::size_t kMaxHolders = 256;

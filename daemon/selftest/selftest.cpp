@@ -15,7 +15,9 @@
 
 #include "core/base/mutex.h"
 #include "core/base/text.h"
+#include "core/collect/view_table.h"
 #include "core/kernel/open_view.h"
+#include "core/model/partial_view.h"
 #include "core/query.h"
 
 namespace memstat {
@@ -387,6 +389,9 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
     const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
     lines.push_back(line_of("debugfs", "/sys/kernel/debug", figures_of(sources, reads)));
   }
+  PartialView seen;
+  for (const std::string& reason : view_reasons(view)) seen.add(reason);
+  if (!seen.is_whole()) lines.push_back("not all of the machine is visible: " + seen.words_and_permit());
   return lines;
 }
 

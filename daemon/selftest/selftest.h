@@ -55,7 +55,7 @@ struct SelfTest {
   std::string kernel = {};   ///< "linux 6.1.0"
   std::string account = {};  ///< "root", or "user 1000, not root: ..." with the consequences.
   std::vector<SourceTrial> trials = {};
-  std::vector<std::string> mounts = {};  ///< File systems that are not mounted, with what to do.
+  std::vector<std::string> mounts = {};  ///< What hides figures, such as a file system that is not mounted, with what to do.
   std::string warning = {};              ///< The clients that cannot reach that memstatd, with a remedy; "" for none.
 
   /// Whether /proc is one of `mounts`.
@@ -88,8 +88,8 @@ Result<SelfTest> test_this_machine(const SelfTestProgress& progress = {});
 std::string missing_proc(KernelView& view);
 
 /// A line for people for each of procfs, sysfs and debugfs that is not mounted: which of `sources` lack figures, and what to
-/// do. Empty if nothing is missing, if the kernel has no debugfs, if only root may look, and on systems other than Linux.
-/// Thread safety: as the view.
+/// do; and one for a partial view. Empty if nothing is missing, if the kernel has no debugfs, if only root may look, and on
+/// systems other than Linux. Thread safety: as the view.
 std::vector<std::string> missing_mounts(KernelView& view, std::span<const SourceDescriptor* const> sources);
 
 }  // namespace memstat

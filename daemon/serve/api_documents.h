@@ -28,7 +28,7 @@ struct HostInfo {
   std::string warning = {};              ///< which clients cannot reach this memstatd, and what to do, as of the start
   std::string opened_as = {};            ///< The identity with which memstatd opened the kernel's files.
   std::string runs_as = {};              ///< Its identity since then.
-  std::vector<std::string> mounts = {};  ///< File systems that were not mounted at the start, with what to do.
+  std::vector<std::string> mounts = {};  ///< What hid figures at the start, such as a file system that was not mounted.
 };
 
 /// Each allocates its document and does not touch the kernel.

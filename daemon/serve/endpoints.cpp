@@ -180,8 +180,10 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
            (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
   }
   if (!has_types) return "There are no memory types: no source has reported any.";
-  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " examined, " +
-         std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
+  const bool is_whole = diagnosis.view.is_whole();
+  return (is_whole ? "Nothing is wrong: " : "Nothing is wrong in the part that can be seen: ") +
+         counted(diagnosis.ruled_out.size(), "cause") + " examined, " + std::to_string(diagnosis.not_checked.size()) +
+         " could not be checked" + (is_whole ? "." : ": " + diagnosis.view.words_and_permit() + ".");
 }
 
 HttpResponse not_allowed(const std::string& allowed) {

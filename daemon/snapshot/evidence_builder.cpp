@@ -350,6 +350,9 @@ void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {
   add_samples(snapshot, out);
   evidence.view = view_of(evidence);
   add_log(snapshot, evidence);
+  if (!evidence.view.lacks(ViewPart::kMemory)) return;
+  evidence.total_bytes = 0;  // of a container, so that nothing is a share of it
+  evidence.available_bytes.reset();
 }
 
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
@@ -462,6 +465,9 @@ void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   for (const NotChecked& one : diagnosis.not_checked)
     json.open_object().field("cause", one.cause).field("why", one.why).close();
   json.close().field("watched_seconds", diagnosis.watched_seconds).field("polls", diagnosis.polls);
+  if (diagnosis.view.is_whole()) return;
+  json.open_object("view").field("lacks", diagnosis.view.names());
+  json.field("words", diagnosis.view.words()).field("permit", diagnosis.view.permit()).close();
 }
 
 }  // namespace memstat

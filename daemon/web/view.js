@@ -125,7 +125,10 @@ export function verdict({types, findings}) {
   }
   if (types.length === 0) return {state: 'warn', text: 'There are no memory types: no source has reported any.'};
   const looked = findings.ruled_out.length;
-  return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} examined, ${findings.not_checked.length} could not be checked.`};
+  const examined = `${looked} ${looked === 1 ? 'cause' : 'causes'} examined, ${findings.not_checked.length} could not be checked`;
+  if (!findings.view) return {state: 'good', text: `Nothing is wrong: ${examined}.`};
+  const {words, permit} = findings.view;
+  return {state: 'warn', text: `Nothing is wrong in the part that can be seen: ${examined}: ${words}; ${permit}.`};
 }
 
 /** How urgent a finding is: "now", "6 hours left", "wasteful". */

@@ -86,7 +86,8 @@ class Image(unittest.TestCase):
         arguments = re.findall(r'"([^"]*)"', re.search(r"(?m)^CMD (.*)$", self.read("Containerfile")).group(1))
         mounts = [part for volume in self.service["volumes"] for part in ("--volume", volume)]
         self.assertEqual((self.service["network_mode"], self.service["pid"]), ("host", "host"))
-        return subprocess.Popen(self.buildah("run", "--isolation", ISOLATION, "--network", "host", "--pid", "host", *mounts, container, "--", entry, *arguments, "--listen",
+        self.assertEqual(self.service["ipc"], "host")
+        return subprocess.Popen(self.buildah("run", "--isolation", ISOLATION, "--network", "host", "--pid", "host", "--ipc", "host", *mounts, container, "--", entry, *arguments, "--listen",
                                              "127.0.0.1:0"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def read(self, name):
@@ -108,6 +109,8 @@ class Image(unittest.TestCase):
             page = program.wait_until(lambda: self.page(address.group(1)), "a page with types")
             self.assertRegex(page, r'(?m)^memstat_type_bytes\{allocator="slab",type="[^"]+"\} ')
             self.assertRegex(page, r'(?m)^memstat_memory_total_bytes [1-9]')
+            self.assertIn('memstat_source_up{source="linux_view"} 1\n', page)
+            self.assertNotIn("memstat_partial_view{", page)  # it sees the machine whole
             with urllib.request.urlopen(f"http://{address.group(1)}/runbooks/MemstatLimitHit", timeout=program.PATIENCE) as answer:
                 self.assertIn(b"memstatctl limits", answer.read())
             for pid in self.pids(address.group(1)):

@@ -78,7 +78,7 @@ class Examples(unittest.TestCase):
         self.assertTrue(scraped["alerting"]["alertmanagers"])
         # Without this, the namespace refuses the pod's requests; and pods are replaced a few nodes at a time.
         self.assertEqual(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged")
-        self.assertTrue(pod["spec"]["hostNetwork"] and pod["spec"]["hostPID"] and pod["spec"]["priorityClassName"])
+        self.assertTrue(pod["spec"]["hostNetwork"] and pod["spec"]["hostPID"] and pod["spec"]["hostIPC"] and pod["spec"]["priorityClassName"])
         self.assertIn("maxUnavailable", daemon_set["spec"]["updateStrategy"]["rollingUpdate"])
         dropped = [rule["regex"] for endpoint in monitor["spec"]["podMetricsEndpoints"] for rule in endpoint["relabelings"] if rule.get("action") == "labeldrop"]
         self.assertTrue(any(re.fullmatch(expression, "pod") and re.fullmatch(expression, "container") for expression in dropped))

@@ -22,6 +22,7 @@ void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found
   const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
   const InspectionAnswer* const answer = evidence.inspection("files");
   if (files == nullptr || !files->objects || answer == nullptr || answer->is_partial()) return;
+  if (evidence.view.lacks(ViewPart::kProcesses)) return;
   const double hidden = *files->objects - descriptors_in(*answer);
   constexpr double kMany = 1000;
   constexpr double kMappedByProcess = 64;  // libraries, each a file
@@ -45,7 +46,7 @@ void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found
 void look_at_namespaces(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const spaces = evidence.type(Allocator::kSlab, "net_namespace");
   const auto shown = evidence.inspected_count("quotas", "net namespaces");  // with a process, open or mounted
-  if (spaces == nullptr || !spaces->objects || !shown) return;
+  if (spaces == nullptr || !spaces->objects || !shown || evidence.view.lacks(ViewPart::kProcesses)) return;
   const double hidden = *spaces->objects - *shown;
   constexpr double kSome = 32;  // others are being removed, or places in a slab
   if (hidden < std::max(kSome, *shown)) return;

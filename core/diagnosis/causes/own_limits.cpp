@@ -188,11 +188,13 @@ std::optional<double> queue_directories(const Evidence& evidence) {
   return namespaces ? std::optional(1 + *namespaces) : std::nullopt;
 }
 
+constexpr ViewParts kViewOfHolders = ViewPart::kProcesses | ViewPart::kIpc | ViewPart::kUsers;
+
 /// All users or namespaces together have as much as one may have, but the answer does not attribute it: not all processes
 /// could be inspected, or the limit is that of another namespace.
 void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bound, const Use& use, Findings& found) {
   const TypeEvidence* const cache = evidence.type(Allocator::kSlab, bound.cache);
-  if (bound.cache.empty() || cache == nullptr || !cache->objects) return;
+  if (bound.cache.empty() || cache == nullptr || !cache->objects || evidence.view.lacks(kViewOfHolders)) return;
   const bool is_of_queues = bound.usual_limit > 0;
   const auto directories = is_of_queues ? queue_directories(evidence) : 0;
   if (!directories) return;
@@ -209,10 +211,6 @@ void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bo
                 .source = "slab/" + std::string(bound.cache),
                 .value = count,
                 .limit = limit});
-  if (use.holder != nullptr) {
-    if (bound.of == Of::kUser) finding.by("user", use.holder->user);
-    if (use.holder->group.size() > 1) finding.by("group", use.holder->group);
-  }
   finding.is_about("slab", bound.cache)
       .leads_to(at_limit(bound.effect))
       .then("memstatctl who " + std::string(bound.question))
@@ -223,6 +221,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Bound& bound = kBounds[cause.row];
   const InspectionAnswer* const answer = evidence.inspection(bound.question);
   if (answer == nullptr) return;
+  // The settings of a user namespace are its own, and users outside it are one.
+  if (bound.of != Of::kProcess && evidence.view.lacks(ViewPart::kUsers)) return;
   const Use use = fullest(*answer, bound);
   if (use.count < kNearShare * use.limit || use.holder == nullptr) {
     const std::size_t before = found.size();

@@ -66,6 +66,7 @@ void look_at_queues(const Evidence& evidence, const Cause& cause, Findings& foun
 
 /// TCP counts allocated sockets over all namespaces, and sockets in use per namespace.
 void look_elsewhere(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.view.lacks(ViewPart::kNetwork)) return;  // from inside a container, all others are elsewhere
   const double all = evidence.value(kAllocated, "TCP").value_or(0);
   double here = 0;
   for (const std::string_view protocol : {"TCP", "TCPv6"}) {

@@ -52,7 +52,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Quota& quota = kQuotas[cause.row];
   const auto limit = evidence.value(kLimits, quota.limit);
   const InspectionAnswer* const answer = evidence.inspection(quota.inspection);
-  if (!limit || *limit <= 0 || answer == nullptr) return;
+  if (!limit || *limit <= 0 || answer == nullptr || evidence.view.lacks(ViewPart::kUsers)) return;
   const User user = largest_user(*answer);
   const bool is_partial = user.count < kNearShare * *limit;
   if (is_partial && (!answer->is_partial() || user.count < kPartialShare * *limit)) return;

@@ -42,6 +42,7 @@ extern const Inspection inspection{.name = "message-queues",
                                    .question = "How many POSIX message queues there are",
                                    .kind = "mount",
                                    .things = "POSIX message queues",
+                                   .sees = ViewPart::kIpc,
                                    .look = look};
 
 }  // namespace memstat::inspections::message_queues

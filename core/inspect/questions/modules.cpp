@@ -32,6 +32,7 @@ extern const Inspection inspection{.name = "modules",
                                    .question = "Which kernel modules are loaded; in a recording: since its first poll",
                                    .kind = "module",
                                    .things = "references",
+                                   .sees = {},
                                    .is_about_new = true,
                                    .look = look};
 

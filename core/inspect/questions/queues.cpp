@@ -133,6 +133,7 @@ extern const Inspection inspection{.name = "queues",
                                    .question = "Which processes have sockets with unread or unsent bytes",
                                    .things = "sockets",
                                    .needs = "CAP_SYS_PTRACE",
+                                   .sees = ViewPart::kProcesses | ViewPart::kNetwork,
                                    .look = look};
 
 }  // namespace memstat::inspections::queues

@@ -162,6 +162,7 @@ extern const Inspection inspection{
     .kind = "user",
     .things = "in use",
     .needs = "CAP_SYS_PTRACE",
+    .sees = ViewPart::kProcesses | ViewPart::kUsers,
     .look = look};
 
 }  // namespace memstat::inspections::quotas

@@ -66,6 +66,7 @@ extern const Inspection inspection{.name = "segments",
                                    .question = "Which System V segments hold memory with nobody attached",
                                    .kind = "segment",
                                    .things = "processes attached",
+                                   .sees = ViewPart::kIpc,
                                    .reads_polled_files = true,
                                    .look = look};
 

@@ -28,6 +28,7 @@ extern const Inspection inspection{.name = "unmapped",
                                    .question = "How much shared memory no process has mapped, at least",
                                    .kind = "shared memory",
                                    .things = "of shared memory",
+                                   .sees = ViewPart::kMemory,
                                    .reads_polled_files = true,
                                    .look = look};
 

@@ -82,6 +82,7 @@ extern const Inspection inspection{.name = "user-tasks",
                                    .kind = "user",
                                    .things = "in use",
                                    .needs = "CAP_SYS_PTRACE",
+                                   .sees = ViewPart::kProcesses | ViewPart::kUsers,
                                    .look = look};
 
 }  // namespace memstat::inspections::user_tasks

@@ -99,10 +99,12 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
   table.add_head("refused", answer.refused);
   table.add_head("unlisted", answer.unlisted);
   table.add_head("is_cut", answer.is_cut);
+  if (!answer.view.is_whole()) table.add_head("lacks", answer.view.names());
   for (std::vector<Cell>& row : rows) table.add(std::move(row));
   if (view.layout != Layout::kText) return report_of(std::move(table), view);
   const std::string asked = is_replay ? "Asked at " + time_text(answer.asked_ns, true) + ".\n" : "";
-  Report report = table.empty() ? Report{.output = "Nobody.\n"} : report_of(std::move(table), view);
+  Report report = table.empty() ? Report{.output = answer.is_partial() ? "Nobody in the part that was seen.\n" : "Nobody.\n"}
+                                : report_of(std::move(table), view);
   if (report.problem.empty()) report.output = asked + report.output;
   return report;
 }

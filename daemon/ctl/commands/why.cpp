@@ -157,6 +157,12 @@ double read_enough(const CommandLine& options, ReportSource& source, Report& rep
   return walk.seconds();
 }
 
+/// The causes that were not checked because the view is partial, in one line; "": none.
+std::string unseen_of(const Diagnosis& diagnosis) {
+  if (diagnosis.view.is_whole()) return {};
+  return "not in this answer: causes that need all of the machine, not checked: " + diagnosis.view.words_and_permit();
+}
+
 /// A change of this key makes the findings print again.
 std::string key_of(const Findings& findings) {
   std::string key;
@@ -201,6 +207,7 @@ Report run_why(const CommandLine& options) {
   Report report = answer({options, *opened.source, seconds, std::move(types)}, found.diagnosis);
   report.notes.insert(report.notes.begin(), read.notes.begin(), read.notes.end());
   report.missing = read.missing;
+  if (std::string line = unseen_of(found.diagnosis); !line.empty()) report.missing.push_back(std::move(line));
   return report;
 }
 
@@ -223,7 +230,8 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   for (const Finding& finding : diagnosis.findings) add_finding_text(out, ++number, finding, width);
   const std::string looked = looked_at(diagnosis);
   const bool is_blind = diagnosis.not_checked.size() > diagnosis.ruled_out.size();
-  const std::string_view nothing = is_blind ? "Nothing was found, but most could not be looked at: " : "Nothing is wrong: ";
+  std::string_view nothing = is_blind ? "Nothing was found, but most could not be looked at: " : "Nothing is wrong: ";
+  if (!is_blind && !diagnosis.view.is_whole()) nothing = "Nothing is wrong in the part that can be seen: ";
   out += wrapped(diagnosis.findings.empty() ? std::string(nothing) + looked + "." : "(" + looked + ")", "", width);
   if (!is_verbose) return out;
   out += "Ruled out:\n";

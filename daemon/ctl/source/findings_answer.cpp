@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Parses the document of /api/v1/findings for the command why.
+#include "core/base/text.h"
 #include "daemon/ctl/source/document.h"
 #include "daemon/ctl/source/report_source.h"
 
@@ -52,6 +53,11 @@ bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis) {
   each_of(document, "not_checked", Document::value_t::object, [&](const Document& one) {
     diagnosis.not_checked.push_back({text_of(one, "cause"), text_of(one, "why")});
   });
+  if (const auto view = document.find("view"); view != document.end() && view->is_object()) {
+    const std::string reasons = text_of(*view, "lacks");
+    std::string_view rest = reasons;
+    for (std::string_view reason; next_word(rest, reason);) diagnosis.view.add(reason);
+  }
   diagnosis.watched_seconds = number_of(document, "watched_seconds").value_or(0);
   const double polls = number_of(document, "polls").value_or(0);
   diagnosis.polls = polls > 0 && polls < 1e12 ? static_cast<std::size_t>(polls) : 0;

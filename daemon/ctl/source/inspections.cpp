@@ -42,18 +42,29 @@ Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* 
   return answer;
 }
 
+namespace {
+
+std::string refused_part(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay) {
+  const std::string processes = "at least " + counted(static_cast<double>(answer.refused), "process", "processes");
+  if (is_replay) {
+    return "not in this capture, because the user who recorded it may not examine them: " + processes +
+           "; record it as root";
+  }
+  const std::string needs(inspection.needs.empty() ? "CAP_SYS_PTRACE" : inspection.needs);  // where /proc hides them
+  return "not in this answer, because you may not examine them: " + processes +
+         (::geteuid() == 0 ? "; root here lacks " + needs + ", or a container or a security module forbids it"
+                           : "; run memstatctl as root (it needs " + needs + ")");
+}
+
+}  // namespace
+
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay) {
   std::string line;
-  if (answer.refused != 0) {
-    const std::string processes = "at least " + counted(static_cast<double>(answer.refused), "process", "processes");
-    const std::string needs(inspection.needs.empty() ? "CAP_SYS_PTRACE" : inspection.needs);  // where /proc hides them
-    line = is_replay
-               ? "not in this capture, because the user who recorded it may not examine them: " + processes +
-                     "; record it as root"
-               : "not in this answer, because you may not examine them: " + processes +
-                     (::geteuid() == 0 ? "; root here lacks " + needs + ", or a container or a security module forbids it"
-                                       : "; run memstatctl as root (it needs " + needs + ")");
+  if (!answer.view.is_whole()) {
+    line = "not in this answer: the rest of the machine, not checked: " + answer.view.words() + "; " +
+           (is_replay ? "to record it, " : "") + answer.view.permit();
   }
+  if (answer.refused != 0) line += (line.empty() ? "" : "; also ") + refused_part(answer, inspection, is_replay);
   if (answer.is_cut) {
     line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +
             counted(static_cast<double>(answer.looked_at), "object") + ": a question stops there, or after 200 ms";

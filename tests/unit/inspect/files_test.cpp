@@ -47,6 +47,21 @@ TEST(WhoFiles, AnEndedProcessIsNeitherAHolderNorARefusal) {
   EXPECT_EQ(inspector.answer().refused, 0U);
 }
 
+TEST(WhoFiles, InAContainerTheAnswerIsPartialAndARecordingSaysSo) {
+  ProcessKernel kernel;
+  kernel.add(1, "init", 2);
+  kernel.tables["linux_view"] = "view 1\nlacks pid_namespace\nlacks ipc_namespace\nend\n";
+  const InspectionAnswer answer = answer_of(kernel, "files");
+  EXPECT_EQ(answer.view.names(), "pid_namespace") << "files are in no IPC namespace";
+  EXPECT_TRUE(answer.is_partial());
+  InspectionAnswer replayed;
+  ASSERT_TRUE(read_answer(write_answer(answer), replayed));
+  EXPECT_EQ(replayed.view, answer.view);
+  EXPECT_EQ(replayed.holders, answer.holders);
+  ASSERT_TRUE(read_answer("memstat who 1\nasked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0\nend 0\n", replayed));
+  EXPECT_TRUE(replayed.view.is_whole()) << "recordings before it";
+}
+
 TEST(WhoFiles, WithoutProcessesThereIsNoAnswer) {
   ProcessKernel kernel;
   kernel.files["/proc/meminfo"] = "MemTotal: 1 kB\n";

@@ -103,7 +103,7 @@ TEST(LinuxView, EachNamespaceIsRecognised) {
   EXPECT_EQ(group.reasons(), "cgroup_namespace");
 }
 
-TEST(LinuxView, AMountNamespaceMattersIfItLacksFileSystemsOfTheHost) {
+TEST(LinuxView, AMountNamespaceMattersIfItLacksMountsOfTmpfs) {
   Host same_file_systems;  // as unshare --mount makes it
   same_file_systems.files["/proc/self/mountinfo"] = Host::mount(400, "0:21", "/proc", "proc");
   EXPECT_EQ(same_file_systems.reasons(), "");

@@ -22,5 +22,17 @@ TEST(Inspections, DoesNotAdviseRootToBecomeRoot) {
   EXPECT_THAT(missing_of(answer, inspection, true), HasSubstr("; record it as root"));
 }
 
+TEST(Inspections, SaysFromWhereItWasSeen) {
+  InspectionAnswer answer;
+  answer.view.add(ViewReason::kPidNamespace);
+  const Inspection inspection{};
+  EXPECT_EQ(
+      missing_of(answer, inspection, false),
+      "not in this answer: the rest of the machine, not checked: seen from inside a container (PID namespace); run it in "
+      "the host's PID namespace (--pid=host, hostPID: true)");
+  answer.refused = 1;
+  EXPECT_THAT(missing_of(answer, inspection, false), HasSubstr("hostPID: true); also not in this answer, because"));
+}
+
 }  // namespace
 }  // namespace memstat::ctl
