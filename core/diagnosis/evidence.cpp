@@ -59,6 +59,11 @@ double Evidence::moved(std::string_view metric) const {
 }
 
 const LoggedEvidence* Evidence::last_line(std::string_view event) const {
+  const LoggedEvidence* const line = any_line(event);
+  return line != nullptr && line->has_time && line->seconds_ago <= kLogSeconds ? line : nullptr;
+}
+
+const LoggedEvidence* Evidence::any_line(std::string_view event) const {
   const auto found =
       std::find_if(logged.begin(), logged.end(), [&](const LoggedEvidence& one) { return one.event == event; });
   return found == logged.end() ? nullptr : &*found;

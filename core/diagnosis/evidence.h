@@ -90,6 +90,10 @@ struct KillEvidence {
   std::uint64_t pid = 0;
   double program_bytes = 0;
   bool is_of_group = false;                ///< killed at a control group's limit
+  bool is_requested = false;               ///< by a person or a program (SysRq f), not for lack of memory
+  std::string requested_by = {};           ///< the program whose allocation led to the kill; "": not in the log
+  std::string gfp = {};                    ///< the flags of that allocation
+  double limit_bytes = 0;                  ///< of the group at its limit; 0: not in the log
   std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
 };
 
@@ -98,9 +102,11 @@ struct LoggedEvidence {
   std::string_view event;  ///< "files_full", a label of memstat_kernel_log_events_total
   double seconds_ago = 0;
   std::string subject = {};  ///< the control group, cache or device that the line names; "": none
+  std::string line = {};
+  bool has_time = true;  ///< false: the log has no time for it, and seconds_ago is 0
 };
 
-/// Older lines of the kernel's log are not evidence.
+/// Older lines of the kernel's log do not show that something is wrong now.
 inline constexpr double kLogSeconds = 600;
 
 /// Texts live as long as the evidence. Thread safety: immutable once built.
@@ -125,8 +131,8 @@ struct Evidence {
   double growth_seconds = 0;
   std::vector<SourceEvidence> sources;
   std::vector<InspectionAnswer> inspections;  ///< inspections made at the poll; usually none
-  std::vector<KillEvidence> kills;            ///< within the last kLogSeconds, oldest first; also before the first poll
-  std::vector<LoggedEvidence> logged;         ///< the same for each event
+  std::vector<KillEvidence> kills;            ///< as far as the log goes back, oldest first; also before the first poll
+  std::vector<LoggedEvidence> logged;         ///< the last line of each event
 
   /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
@@ -151,6 +157,8 @@ struct Evidence {
   [[nodiscard]] double time_share(double seconds) const { return seconds >= 0.5 ? rate(seconds) : 0; }
   /// The last line about that event; nullptr: none within kLogSeconds.
   [[nodiscard]] const LoggedEvidence* last_line(std::string_view event) const;
+  /// The same, however old, and if the log has no time for it.
+  [[nodiscard]] const LoggedEvidence* any_line(std::string_view event) const;
   /// Whether there is evidence of this kind: "memstat_x_total", "account/shared", "slab/dentry", "uma/*", "who/watches".
   [[nodiscard]] bool has(std::string_view need) const;
 };

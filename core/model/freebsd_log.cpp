@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "core/model/log_fields.h"
+#include "core/model/log_wordings.h"
 
 namespace memstat {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using log_text::between;
 using log_text::between_last;
 using log_text::digits_behind;
-using log_text::Pattern;
 
 constexpr std::uint64_t kLevels = 8;  // per facility; facility 0 is the kernel's
 constexpr std::uint64_t kError = 3;   // LOG_ERR
@@ -22,22 +22,6 @@ constexpr std::string_view kKilled = ", was killed: ";
 /// The ends of lines about kills for lack of memory (vm_pageout_oom() in vm/vm_pageout.c). Kills for other reasons exist.
 constexpr std::string_view kKillReasons[] = {"failed to reclaim memory", "a thread waited too long to allocate a page",
                                              "out of swap space"};
-
-/// Lines of printf(9).
-constexpr Pattern kPrinted[] = {
-    {LogEvent::kFilesFull, "kern.maxfiles limit exceeded by uid "},
-    {LogEvent::kProcessesFull, "maxproc limit exceeded by uid "},
-    {LogEvent::kThreadsFull, "maxthread limit exceeded by uid "},
-    {LogEvent::kZoneFull, "[zone: ", "] ", " limit reached"},
-    {LogEvent::kPipesFull, "kern.ipc.maxpipekva exceeded"},
-    {LogEvent::kSwapFull, "swap_pager: out of swap space"},
-    {LogEvent::kSwapFull, "swp_pager_getswapspace(", "): failed"},
-    {LogEvent::kSwapTableFull, "swap blk zone exhausted, "},
-    {LogEvent::kSwapTableFull, "swap pctrie zone exhausted, "},
-    {LogEvent::kSwapReservationRefused, "uid ", ": swap reservation for "},
-    {LogEvent::kPagingError, "vm_fault: pager read error, pid "},
-    {LogEvent::kPagingError, "swap_pager: I/O error - page", " failed; blkno "},
-};
 
 /// The reason at the end of a line about a kill; "" for other lines and reasons. A newline in the program's name may have
 /// split the line before it.
@@ -111,13 +95,14 @@ std::optional<LogEvent> event_of_line(const FreeBsdLogLine& line) {
   if (line.priority.value_or(0) >= kLevels) return std::nullopt;
   if (line.priority) {
     if (*line.priority == kError && !kill_reason(line.text).empty()) return LogEvent::kOomKill;
-    constexpr Pattern kOverflow{LogEvent::kAcceptQueueFull, "sonewconn: pcb ", ": Listen queue overflow: "};
-    return is_like(line.text, kOverflow) ? std::optional(kOverflow.event) : std::nullopt;
+    constexpr LogWording kOverflow{LogEvent::kAcceptQueueFull, "sonewconn: pcb ", ": Listen queue overflow: "};
+    if (is_like(line.text, kOverflow)) return kOverflow.event;
+    return may_be_refusal(line.text) ? std::optional(LogEvent::kUnrecognized) : std::nullopt;
   }
-  for (const Pattern& pattern : kPrinted) {
-    if (is_like(line.text, pattern)) return pattern.event;
+  for (const LogWording& wording : freebsd_wordings()) {
+    if (is_like(line.text, wording)) return wording.event;
   }
-  return std::nullopt;
+  return may_be_refusal(line.text) ? std::optional(LogEvent::kUnrecognized) : std::nullopt;
 }
 
 bool is_start_of_boot(const FreeBsdLogLine& first, const FreeBsdLogLine& second) {

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/model/freebsd_log.h"
 #include "core/model/log_fields.h"
+#include "core/model/log_wordings.h"
 
 namespace memstat {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using log_text::between;
 using log_text::between_last;
 using log_text::digits_behind;
-using log_text::Pattern;
 
 constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill",
                                                                       "page_allocation_failure",
@@ -44,56 +44,17 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "routes_full",
                                                                       "syn_queue_full",
                                                                       "rcu_stall",
-                                                                      "device_held"};
+                                                                      "device_held",
+                                                                      "memory_error_injected",
+                                                                      "nobody_to_kill",
+                                                                      "reaper_failed",
+                                                                      "bounce_buffers_full",
+                                                                      "allocation_waits",
+                                                                      "cma_failure",
+                                                                      "huge_pages_refused",
+                                                                      "unrecognized"};
 
-/// Maximum length of the program name, colon and blank before a message.
-constexpr std::size_t kMaxCommandSize = 4 * 15 + 2;  // a byte may be written as \xNN
-
-constexpr Pattern kPatterns[] = {
-    {LogEvent::kOomKill, "Out of memory: Killed process "},
-    {LogEvent::kOomKill, "Out of memory (oom_kill_allocating_task): Killed process "},
-    {LogEvent::kOomKill, "Memory cgroup out of memory: Killed process "},
-    {LogEvent::kSlabAllocationFailure, "SLUB: Unable to allocate memory on "},
-    {LogEvent::kConntrackFull, "nf_conntrack: nf_conntrack: table full"},
-    {LogEvent::kConntrackFull, "nf_conntrack: table full"},
-    {LogEvent::kNeighboursFull, "neighbour: ", ": neighbor table overflow!"},
-    {LogEvent::kFilesFull, "VFS: file-max limit "},
-    {LogEvent::kPidsFull, "cgroup: fork rejected by pids controller in "},
-    {LogEvent::kTcpMemoryFull, "TCP: out of memory -- consider tuning tcp_mem"},
-    {LogEvent::kOrphansFull, "TCP: too many orphaned sockets"},
-    {LogEvent::kMemoryError, "Memory failure: 0x", ": recovery action for "},
-    {LogEvent::kMemoryError, "mce: [Hardware Error]: Machine check events logged"},
-    {LogEvent::kMemoryError, "EDAC MC", " CE "},
-    {LogEvent::kMemoryError, "EDAC MC", " UE "},
-    {LogEvent::kMemoryError, "{", "section_type: memory error"},
-    {LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown"},
-    {LogEvent::kVmallocFailure, "vmap allocation for size ", " failed"},
-    {LogEvent::kVmallocFailure, "vmalloc_node_range for size ", " failed"},
-    {LogEvent::kPercpuFailure, "percpu: allocation failed, "},
-    {LogEvent::kPagingError, "Read-error on swap-device ("},
-    {LogEvent::kPagingError, "Write-error on swap-device ("},
-    {LogEvent::kAuditFull, "audit: backlog limit exceeded"},
-    {LogEvent::kAuditFull, "audit: kauditd hold queue overflow"},
-    {LogEvent::kCacheLeaked, "BUG ", "): Objects remaining "},
-    {LogEvent::kCacheLeaked, "kmem_cache_destroy ", ": Slab cache still has objects"},
-    {LogEvent::kLeakSuspected, "kmemleak: ", " new suspected memory leaks"},
-    {LogEvent::kRoutesFull, "Route cache is full: consider increasing sysctl net.ipv"},
-    {LogEvent::kSynQueueFull, "TCP: ", "Possible SYN flooding on port "},
-    {LogEvent::kRcuStall, "rcu: INFO: rcu_", "detected stall"},
-    {LogEvent::kRcuStall, "INFO: rcu_", "detected stall"},
-    {LogEvent::kDeviceHeld, "unregister_netdevice: waiting for ", " to become free"},
-};
-/// These follow the name of a program.
-constexpr Pattern kCommandPatterns[] = {
-    {LogEvent::kPageAllocationFailure, ": page allocation failure: order:"},
-    {LogEvent::kVmallocFailure, ": vmalloc error: size "},
-};
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
-
-/// Finds a pattern after a program's name. The first match counts, since a name is too short to contain one.
-std::size_t place_behind_command(std::string_view line, std::string_view pattern) {
-  return line.substr(0, kMaxCommandSize + pattern.size()).find(pattern);
-}
 
 /// Parses "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,
 /// task=COMMAND, pid=N,uid=N"; "global_oom" instead of oom_memcg if the whole machine was out of memory (mm/oom_kill.c,
@@ -106,13 +67,45 @@ void add_oom_context(std::string_view line, LogFieldList& fields) {
   fields.add("victim_group", between(line, ",task_memcg=", ",task="));
 }
 
+/// "Task in GROUP killed as a result of limit of GROUP", before 4.19.
+void add_old_context(std::string_view line, LogFieldList& fields) {
+  constexpr std::string_view kLimit = " killed as a result of limit of ";
+  const std::size_t at = line.rfind(kLimit);
+  if (at == std::string_view::npos) return;
+  fields.add("constraint", "memcg");
+  fields.add("group", line.substr(at + kLimit.size()));
+  fields.add("victim_group", between(line.substr(0, at), "Task in ", ""));
+}
+
+/// "COMMAND invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0", without names
+/// before 4.6. An order of -1 means that somebody requested the kill.
+void add_request(std::string_view line, LogFieldList& fields) {
+  const std::size_t at = place_behind_name(line, log_text::kInvoked);
+  if (at == std::string_view::npos) return;
+  const std::string_view rest = line.substr(at);
+  fields.add("requested_by", line.substr(0, at));
+  fields.add("gfp", between(rest, "(", ")"));
+  fields.add("order", between(rest, "order=", ","));
+}
+
+/// "memory: usage 524288kB, limit 524288kB, failcnt 12", of the group at its limit.
+void add_usage(std::string_view line, LogFieldList& fields) {
+  fields.add_number("group_bytes", digits_behind(line, "usage "), 1024);
+  fields.add_number("group_limit_bytes", digits_behind(line, "limit "), 1024);
+}
+
 /// "...: Killed process 12 (COMMAND) total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB
-/// oom_score_adj:0".
+/// oom_score_adj:0"; on EL 7 "), UID 0, total-vm:1kB".
 void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   const std::string_view line = event.text;
-  fields.add("scope", line.starts_with("Memory cgroup") ? "group" : "machine");
-  fields.add_number("pid", digits_behind(line, ": Killed process "));
-  const std::size_t end = line.rfind(") total-vm:");
+  const bool is_of_group =
+      line.starts_with(log_text::kGroupKill) || std::any_of(event.more.begin(), event.more.end(), [](std::string_view more) {
+        return more.starts_with(log_text::kGroupKill) || more.starts_with(log_text::kOldContext);
+      });
+  fields.add("scope", is_of_group ? "group" : "machine");
+  fields.add_number("pid", digits_behind(line, "Killed process "));
+  std::size_t end = line.rfind(") total-vm:");
+  if (end == std::string_view::npos) end = line.rfind("), UID ");
   const std::string_view head = line.substr(0, std::min(end, line.size()));
   if (end != std::string_view::npos) fields.add("command", between(head, " (", ""));
   const std::string_view sizes = end == std::string_view::npos ? std::string_view() : line.substr(end);
@@ -123,17 +116,47 @@ void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
                                                                       {"page_table_bytes", "pgtables:"}};
   for (const auto& [name, key] : kSizes) fields.add_number(name, digits_behind(sizes, key), 1024);
   fields.add_number("uid", digits_behind(sizes, "UID:"));
-  add_oom_context(event.more, fields);
+  for (const std::string_view more : event.more) {
+    if (more.starts_with(log_text::kContext)) add_oom_context(more, fields);
+    if (more.starts_with(log_text::kOldContext)) add_old_context(more, fields);
+    if (more.starts_with(log_text::kUsage)) add_usage(more, fields);
+    add_request(more, fields);
+  }
 }
 
 /// "COMMAND: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), nodemask=..".
 void add_page_failure(std::string_view line, LogFieldList& fields) {
-  const std::string_view pattern = kCommandPatterns[0].prefix;
-  const std::size_t at = place_behind_command(line, pattern);
+  const std::size_t at = place_behind_name(line, ": page allocation failure");
   if (at == std::string_view::npos) return;
   fields.add("command", line.substr(0, at));
   fields.add_number("order", digits_behind(line.substr(at), "order:"));
   fields.add("gfp", between(line.substr(at), "(", ")"));
+}
+
+/// "DRIVER DEVICE: swiotlb buffer is full (sz: 4096 bytes), total 32768 (slots), used 32768 (slots)", or "DMA: Out of
+/// SW-IOMMU space for 4096 bytes at device DEVICE".
+void add_bounce_buffers(std::string_view line, LogFieldList& fields) {
+  const std::size_t at = place_behind_name(line, ": swiotlb buffer is full");
+  if (at != std::string_view::npos) {
+    const std::string_view name = line.substr(0, at);
+    fields.add("device", name.substr(name.rfind(' ') + 1));  // npos + 1 is 0
+  }
+  fields.add("device", between(line, " at device ", ""));
+  fields.add_number("bytes", digits_behind(line, "(sz: "));
+  fields.add_number("bytes", digits_behind(line, "SW-IOMMU space for "));
+  fields.add_number("slots", digits_behind(line, ", total "));
+  fields.add_number("used_slots", digits_behind(line, ", used "));
+}
+
+/// "XFS: COMMAND(12) possible memory allocation deadlock size 65552 in kmem_alloc (mode:0x250)"; "COMMAND: page allocation
+/// stalls for 10000ms, order:0".
+void add_waiting(std::string_view line, LogFieldList& fields) {
+  constexpr std::string_view kStalls = ": page allocation stalls for ";
+  const std::size_t at = place_behind_name(line, kStalls);
+  if (at != std::string_view::npos) fields.add("waiter", line.substr(0, at));
+  if (at == std::string_view::npos) fields.add("waiter", line.starts_with("XFS") ? "XFS" : "ZFS");
+  fields.add_number("bytes", digits_behind(line, "deadlock size "));
+  fields.add_number("bytes", digits_behind(line, "deadlock: size="));
 }
 
 bool take_word(std::string_view line, std::string_view word, std::string_view& rest) {
@@ -173,12 +196,17 @@ class TableParser {
     }
     if (take_word(line, "event ", rest)) return begin_event(rest);
     if (take_word(line, "text ", rest)) return set_text(rest, has_event_ && is_known_ ? &last().text : nullptr);
-    if (take_word(line, "more ", rest)) return set_text(rest, has_event_ && is_known_ ? &last().more : nullptr);
+    if (take_word(line, "more ", rest)) return set_text(rest, has_event_ && is_known_ ? next_line_of(last()) : nullptr);
     return false;
   }
 
  private:
   [[nodiscard]] LoggedEvent& last() { return table_.events[table_.size - 1]; }
+  /// The place of another line; nullptr: there is no room.
+  static std::string_view* next_line_of(LoggedEvent& event) {
+    auto* const place = std::find(event.more.begin(), event.more.end(), std::string_view());
+    return place == event.more.end() ? nullptr : place;
+  }
   bool begin_event(std::string_view rest) {
     const auto event = read_numbered_event(rest);
     if (!event) return false;
@@ -208,13 +236,11 @@ class TableParser {
 std::string_view to_string(LogEvent event) { return kEventNames[static_cast<std::size_t>(event)]; }
 
 std::optional<LogEvent> event_of_line(std::string_view line) {
-  for (const Pattern& pattern : kPatterns) {
-    if (is_like(line, pattern)) return pattern.event;
+  for (const LogWording& wording : linux_wordings()) {
+    if (is_like(line, wording)) return wording.event;
   }
-  for (const Pattern& pattern : kCommandPatterns) {
-    if (place_behind_command(line, pattern.prefix) != std::string_view::npos) return pattern.event;
-  }
-  return line.ends_with(kSuppressedEnd) ? std::optional(LogEvent::kSuppressed) : std::nullopt;
+  if (line.ends_with(kSuppressedEnd)) return LogEvent::kSuppressed;
+  return may_be_refusal(line) ? std::optional(LogEvent::kUnrecognized) : std::nullopt;
 }
 
 std::optional<LogRecord> read_log_record(std::string_view bytes) {
@@ -254,13 +280,23 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
     case LogEvent::kPageAllocationFailure: add_page_failure(line, fields); break;
     case LogEvent::kSlabAllocationFailure:
       fields.add("gfp", between_last(line, "(", ")"));
-      fields.add("cache", between(event.more, "cache: ", ", object size:"));
-      fields.add_number("object_bytes", digits_behind(event.more, ", object size: "));
+      fields.add("cache", between(event.more[0], "cache: ", ", object size:"));
+      fields.add_number("object_bytes", digits_behind(event.more[0], ", object size: "));
       break;
     case LogEvent::kVmallocFailure:
-      fields.add_number(
-          "bytes", digits_behind(line, line.find(": vmalloc error: ") == std::string_view::npos ? " for size "
-                                                                                                : ": vmalloc error: size "));
+      for (const std::string_view before : {" for size ", ": vmalloc error: size ", ": vmalloc: allocation failure: "})
+        fields.add_number("bytes", digits_behind(line, before));
+      break;
+    case LogEvent::kBounceBuffersFull: add_bounce_buffers(line, fields); break;
+    case LogEvent::kAllocationWaits: add_waiting(line, fields); break;
+    case LogEvent::kHugePagesRefused:
+      fields.add_number("pages", digits_behind(line, "allocating "));
+      fields.add("page_size", between(line, "page size ", " failed"));
+      fields.add_number("got", digits_behind(line, "Only allocated "));
+      break;
+    case LogEvent::kReaperFailed:
+      fields.add_number("pid", digits_behind(line, "pid:"));
+      fields.add("command", between_last(line, "(", ")"));
       break;
     case LogEvent::kPercpuFailure: fields.add_number("bytes", digits_behind(line, "size=")); break;
     case LogEvent::kCacheLeaked:

@@ -6,7 +6,7 @@
 //   count EVENT N                 events of each kind since boot, as far back as the log goes
 //   event EVENT MICROSECONDS      one of the last 64, oldest first, with its time since boot; "-": not known
 //   text LINE                     its line
-//   more LINE                     a second line that belongs to it; optional
+//   more LINE                     another line that belongs to it, in the kernel's order; at most five
 //   end
 //
 // core/model/freebsd_log.h describes FreeBSD's lines. On Linux a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is
@@ -57,9 +57,17 @@ enum class LogEvent : std::uint8_t {
   kRoutesFull,
   kSynQueueFull,
   kRcuStall,
-  kDeviceHeld,  ///< A removed network device is still referenced.
+  kDeviceHeld,           ///< A removed network device is still referenced.
+  kMemoryErrorInjected,  ///< A program or a tester requested the memory error that follows.
+  kNobodyToKill,         ///< Memory ran out, and no process may be killed.
+  kReaperFailed,         ///< A killed process kept its memory.
+  kBounceBuffersFull,
+  kAllocationWaits,  ///< A file system or a program repeats an allocation that does not succeed.
+  kCmaFailure,
+  kHugePagesRefused,
+  kUnrecognized,  ///< A line of no known wording that says that memory could not be had.
 };
-inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kDeviceHeld) + 1;
+inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;
 /// All but those from kProcessesFull to kSwapReservationRefused, which only FreeBSD logs.
 inline constexpr std::array kLinuxLogEvents = [] {
   constexpr auto kBefore = static_cast<std::size_t>(LogEvent::kProcessesFull);
@@ -73,7 +81,7 @@ inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEve
                                               LogEvent::kZoneFull,        LogEvent::kPipesFull,
                                               LogEvent::kAcceptQueueFull, LogEvent::kSwapFull,
                                               LogEvent::kSwapTableFull,   LogEvent::kSwapReservationRefused,
-                                              LogEvent::kPagingError};
+                                              LogEvent::kPagingError,     LogEvent::kUnrecognized};
 
 /// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);
@@ -90,13 +98,17 @@ struct LogRecord {
 };
 std::optional<LogRecord> read_log_record(std::string_view bytes);
 
+/// A kill has the most lines: who needed memory, the group at its limit and its usage, the constraint, and before 5.1 the
+/// announcement.
+inline constexpr std::size_t kMaxMoreLines = 5;
+
 /// One event of a table. Borrows the table's text.
 struct LoggedEvent {
   LogEvent event{};
   std::uint64_t time_us = 0;  ///< Since boot.
   bool has_time = true;       ///< False: the log has no time for it, and time_us is 0.
   std::string_view text;
-  std::string_view more;
+  std::array<std::string_view, kMaxMoreLines> more = {};  ///< The first ones; "": none.
 };
 
 inline constexpr std::size_t kKeptLogEvents = 64;

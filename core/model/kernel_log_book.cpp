@@ -5,12 +5,17 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/model/log_fields.h"
+#include "core/model/log_wordings.h"
 
 namespace memstat {
 namespace {
 
-constexpr std::string_view kContext = "oom-kill:constraint=";
 constexpr std::string_view kCacheLine = "  cache: ";
+
+/// Places of the lines that precede a kill, in the kernel's order. The last is the one that readers of an older memstatd
+/// use.
+enum Before : std::uint8_t { kInvokedLine, kOldContextLine, kUsageLine, kAnnouncement, kContextLine };
 
 /// Whether the context line names the process that the kill line names. Lines of two kills may interleave.
 bool is_context_of(std::string_view context, std::string_view kill) {
@@ -45,27 +50,62 @@ void KernelLogBook::add(std::string_view bytes) {
   has_begun_ = true;
   expected_ = saturating_sum(record->sequence, std::uint64_t{1});
   if (!record->is_of_kernel) return;
-  if (record->text.starts_with(kContext)) {
-    assign_line(context_, record->text);
-  } else if (const auto event = event_of_line(record->text)) {
+  if (keep_for_kill(record->text)) return;
+  if (const auto event = event_of_line(record->text)) {
     add(*event, record->time_us, record->text);
-  } else if (record->text.starts_with(kCacheLine) && size_ > 0 && last().more.empty() &&
+  } else if (record->text.starts_with(kCacheLine) && size_ > 0 && last().more[0].empty() &&
              last().event == LogEvent::kSlabAllocationFailure) {
-    assign_line(last().more, record->text);
+    assign_line(last().more[0], record->text);
   }
+}
+
+/// Keeps a line that precedes a kill.
+bool KernelLogBook::keep_for_kill(std::string_view line) {
+  const auto keep = [&](Before place) {
+    assign_line(before_kill_[place], line);
+    return true;
+  };
+  if (line.starts_with(log_text::kContext)) return keep(kContextLine);
+  if (line.starts_with(log_text::kOldContext)) return keep(kOldContextLine);
+  if (line.starts_with(log_text::kUsage)) return keep(kUsageLine);
+  if (line.starts_with(log_text::kMachineKill) || line.starts_with("Memory cgroup out of memory: Kill process "))
+    return keep(kAnnouncement);
+  if (place_behind_name(line, log_text::kInvoked) == std::string_view::npos) return false;
+  for (std::string& one : before_kill_) one.clear();
+  return keep(kInvokedLine);
+}
+
+/// The first kill after a request has its lines; more processes of the same group may follow.
+void KernelLogBook::add_lines_of_kill(Entry& kill) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < before_kill_.size(); ++i) {
+    if (before_kill_[i].empty() || (i == kContextLine && !is_context_of(before_kill_[i], kill.text))) continue;
+    kill.more[next++].swap(before_kill_[i]);
+    before_kill_[i].clear();
+  }
+}
+
+/// The place of a new entry. If all are taken, the oldest entry of the most frequent event goes: a flood of one kind does
+/// not push out a kill.
+KernelLogBook::Entry& KernelLogBook::make_room() {
+  if (size_ < kept_.size()) return kept_[size_++];
+  std::array<std::size_t, kLogEventCount> kept{};
+  for (const Entry& entry : kept_) ++kept[static_cast<std::size_t>(entry.event)];
+  const auto most = static_cast<LogEvent>(std::max_element(kept.begin(), kept.end()) - kept.begin());
+  const auto gone = std::find_if(kept_.begin(), kept_.end(), [&](const Entry& entry) { return entry.event == most; });
+  std::rotate(gone, gone + 1, kept_.end());
+  return kept_.back();
 }
 
 void KernelLogBook::add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line) {
   std::uint64_t& count = counts_[static_cast<std::size_t>(event)];
   count = saturating_sum(count, std::uint64_t{1});
-  Entry& entry = kept_[next_];
-  next_ = (next_ + 1) % kept_.size();
-  size_ = std::min(size_ + 1, kept_.size());
+  Entry& entry = make_room();
   entry.event = event;
   entry.time_us = time_us;
   assign_line(entry.text, line);
-  entry.more.clear();
-  if (event == LogEvent::kOomKill && is_context_of(context_, entry.text)) entry.more = context_;
+  for (std::string& more : entry.more) more.clear();
+  if (event == LogEvent::kOomKill) add_lines_of_kill(entry);
 }
 
 void KernelLogBook::write(Buffer& out) const {
@@ -77,17 +117,19 @@ void KernelLogBook::write(Buffer& out) const {
     append_number(out, " ", counts_[static_cast<std::size_t>(event)]);
   }
   for (std::size_t i = 0; i < size_; ++i) {
-    const Entry& entry = kept_[(next_ + kept_.size() - size_ + i) % kept_.size()];
+    const Entry& entry = kept_[i];
     out.append("event ");
     out.append(to_string(entry.event));
     if (entry.time_us) append_number(out, " ", *entry.time_us);
     out.append(entry.time_us ? "text " : " -\ntext ");
     out.append(entry.text);
     out.append("\n");
-    if (entry.more.empty()) continue;
-    out.append("more ");
-    out.append(entry.more);
-    out.append("\n");
+    for (const std::string& more : entry.more) {
+      if (more.empty()) break;
+      out.append("more ");
+      out.append(more);
+      out.append("\n");
+    }
   }
   out.append("end\n");
 }

@@ -42,19 +42,21 @@ class KernelLogBook {
     LogEvent event{};
     std::optional<std::uint64_t> time_us;
     std::string text;
-    std::string more;
+    std::array<std::string, kMaxMoreLines> more;  // "": none
   };
-  [[nodiscard]] Entry& last() { return kept_[(next_ + kept_.size() - 1) % kept_.size()]; }
+  [[nodiscard]] Entry& last() { return kept_[size_ - 1]; }
+  bool keep_for_kill(std::string_view line);
+  void add_lines_of_kill(Entry& kill);
+  Entry& make_room();
 
   std::span<const LogEvent> events_;
   std::array<std::uint64_t, kLogEventCount> counts_{};
-  std::array<Entry, kKeptLogEvents> kept_;  // a ring
-  std::size_t next_ = 0;                    // next place in the ring
+  std::array<Entry, kKeptLogEvents> kept_;  // oldest first
   std::size_t size_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t expected_ = 0;  // sequence number of the next record
   bool has_begun_ = false;
-  std::string context_;  // the last "oom-kill:" line, which precedes the kill
+  std::array<std::string, kMaxMoreLines> before_kill_;  // the last lines of each kind that precede a kill
 };
 
 }  // namespace memstat

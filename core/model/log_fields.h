@@ -54,17 +54,13 @@ inline std::string_view digits_behind(std::string_view line, std::string_view be
   return rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
 }
 
-/// Matches a line that begins with `prefix`, contains `inside` after it, and ends with `end`.
-struct Pattern {
-  LogEvent event;
-  std::string_view prefix;
-  std::string_view inside = {};
-  std::string_view end = {};
-};
-inline bool is_like(std::string_view text, const Pattern& pattern) {
-  return text.starts_with(pattern.prefix) && text.find(pattern.inside, pattern.prefix.size()) != std::string_view::npos &&
-         text.substr(pattern.prefix.size()).ends_with(pattern.end);
-}
+/// How the lines begin that precede a kill and belong to it.
+inline constexpr std::string_view kContext = "oom-kill:constraint=";
+inline constexpr std::string_view kOldContext = "Task in ";                          // before 4.19
+inline constexpr std::string_view kUsage = "memory: usage ";                         // of the group at its limit
+inline constexpr std::string_view kMachineKill = "Out of memory: Kill process ";     // before 5.1, like the next
+inline constexpr std::string_view kGroupKill = "Memory cgroup out of memory: Kill";  // also "Killed"
+inline constexpr std::string_view kInvoked = " invoked oom-killer: ";                // behind a program's name
 
 }  // namespace log_text
 }  // namespace memstat

@@ -394,6 +394,10 @@ KillEvidence kill_of(const LoggedEvent& event) {
     if (field.name == "constraint" || field.name == "reason") kill.constraint = make_label_text(field.value);
     if (field.name == "group") kill.limit_group = make_label_text(field.value);
     if (field.name == "victim_group") kill.group = make_label_text(field.value);
+    if (field.name == "requested_by") kill.requested_by = make_label_text(field.value);
+    if (field.name == "gfp") kill.gfp = make_label_text(field.value);
+    if (field.name == "order") kill.is_requested = field.value == "-1";
+    if (field.name == "group_limit_bytes") kill.limit_bytes = static_cast<double>(number);
   }
   return kill;
 }
@@ -401,7 +405,8 @@ KillEvidence kill_of(const LoggedEvent& event) {
 /// The control group, cache or device that the line is about.
 std::string subject_of(const LoggedEvent& event) {
   for (const LogField& field : fields_of(event)) {
-    for (const std::string_view name : {"group", "cache", "device", "port", "table"}) {
+    for (const std::string_view name :
+         {"group", "cache", "device", "port", "table", "zone", "waiter", "socket", "command"}) {
       if (field.name == name) return make_label_text(field.value);
     }
   }
@@ -421,14 +426,17 @@ void EvidenceBuilder::add_log(const Snapshot& snapshot, Evidence& evidence) {
     const LoggedEvent& event = log_->events[i];
     const bool is_timed = evidence.uptime_seconds > 0;
     const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
-    if (is_timed && (!event.has_time || ago > kLogSeconds)) continue;
-    if (event.event == LogEvent::kOomKill) {
+    if (event.event == LogEvent::kOomKill && (!is_timed || event.has_time)) {
       evidence.kills.push_back(kill_of(event));
       if (is_timed) evidence.kills.back().seconds_ago = ago;
     }
-    if (!is_timed) continue;
+    const bool has_time = is_timed && event.has_time;
     std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
-    evidence.logged.push_back({.event = to_string(event.event), .seconds_ago = ago, .subject = subject_of(event)});
+    evidence.logged.push_back({.event = to_string(event.event),
+                               .seconds_ago = has_time ? ago : 0,
+                               .subject = subject_of(event),
+                               .line = make_label_text(event.text),
+                               .has_time = has_time});
   }
 }
 

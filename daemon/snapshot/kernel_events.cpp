@@ -41,7 +41,9 @@ void write_kernel_events(JsonWriter& json, const Snapshot& snapshot) {
     json.field("event", to_string(event.event)).open_object("fields");
     for (const LogField& field : fields_of(event)) write_log_field(json, field);
     json.close().open_list("lines").member(make_label_text(event.text));
-    if (!event.more.empty()) json.member(make_label_text(event.more));
+    for (const std::string_view more : event.more) {
+      if (!more.empty()) json.member(make_label_text(more));
+    }
     json.close().close();
   }
   json.close();

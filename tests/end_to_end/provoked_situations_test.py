@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 150
-"""memstatctl why does not get worse on situations provoked in guests, and has no findings on healthy machines."""
+"""memstatctl why does not get worse on situations provoked in guests and on public reports, and accuses no healthy machine."""
 import json
 import os
 import pathlib
@@ -11,6 +11,7 @@ import sys
 SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
 # Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
 FLOORS = {"first": 0.92, "three": 0.93, "who": 0.96}
+PUBLIC_FLOORS = {"first": 0.68, "three": 0.7, "who": 0.6}
 
 
 def below(sums, floors):
@@ -31,6 +32,8 @@ def main():
     sums = json.loads(done.stdout)
     assert sums["problems"]["first"][1] >= 200 and sums["calm machines"]["first"][1] >= 35, sums
     wrong = below(sums, FLOORS)
+    done = subprocess.run([sys.executable, "-B", SCORE, "--half", "P", "--json"], capture_output=True, text=True, check=True)
+    wrong += [f"public reports: {one}" for one in below(json.loads(done.stdout), PUBLIC_FLOORS)]
     print("\n".join(wrong))
     return 1 if wrong else 0
 

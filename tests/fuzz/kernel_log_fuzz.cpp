@@ -13,8 +13,10 @@ namespace {
 
 void read_fields(const memstat::LogTable& table) {
   for (std::size_t i = 0; i < table.size; ++i) {
+    std::size_t size = table.events[i].text.size() + 20;
+    for (const std::string_view more : table.events[i].more) size += more.size();
     for (const memstat::LogField& field : memstat::fields_of(table.events[i])) {
-      if (field.name.empty() || field.value.size() > table.events[i].text.size() + table.events[i].more.size() + 20) {
+      if (field.name.empty() || field.value.size() > size) {
         std::abort();
       }
     }

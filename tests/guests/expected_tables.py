@@ -352,14 +352,18 @@ def view(table, _):
 
 
 # How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
-LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
-             "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error|vmap allocation|vmalloc_node", "conntrack_full": "nf_conntrack: ",
+LOG_LINES = {"oom_kill": "((Memory cgroup out|Out) of memory: )?Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
+             "slab_allocation_failure": "SL[UA]B: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error|vmap allocation|vmalloc_node", "conntrack_full": "nf_conntrack: ",
              "neighbours_full": "neighbour: ", "files_full": "VFS: file-max limit", "pids_full": "cgroup: fork rejected by pids controller in ",
              "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC|{",
              "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$", "paging_error": "(Read|Write)-error on swap-device ",
              "audit_full": "audit: (backlog limit exceeded|kauditd hold queue)", "cache_leaked": "BUG |kmem_cache_destroy ", "leak_suspected": "kmemleak: ",
              "percpu_failure": "percpu: allocation failed", "routes_full": "Route cache is full", "syn_queue_full": "TCP: .*Possible SYN flooding",
-             "rcu_stall": "(rcu: )?INFO: rcu_", "device_held": "unregister_netdevice: waiting for "}
+             "rcu_stall": "(rcu: )?INFO: rcu_", "device_held": "unregister_netdevice: waiting for ",
+             "memory_error_injected": ".*Injecting memory failure ", "nobody_to_kill": "Out of memory and no|Kernel panic", "reaper_failed": "oom_reaper: unable",
+             "bounce_buffers_full": ".*(swiotlb|SW-IOMMU|SWIOTLB)", "allocation_waits": ".*(memory allocation deadlock|page allocation stalls)",
+             "cma_failure": "cma: .*alloc failed", "huge_pages_refused": "HugeTLB: allocating|hugetlb_cma: ",
+             "unrecognized": "(?i).*(out of memory|allocat|table full|overflow)"}
 # Of FreeBSD (kern/kern_sig.c, kern_descrip.c, kern_fork.c, kern_thread.c, sys_pipe.c, uipc_socket.c, vm/swap_pager.c, uma_core.c, vm_fault.c).
 FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a thread waited too long to allocate a page|out of swap space)$",
                      "files_full": r"kern\.maxfiles limit exceeded by uid \d+, ", "processes_full": r"maxproc limit exceeded by uid \d+ ",
@@ -367,7 +371,8 @@ FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a th
                      "pipes_full": r"kern\.ipc\.maxpipekva exceeded", "accept_queue_full": "sonewconn: pcb .*: Listen queue overflow: ",
                      "swap_full": r"swap_pager: out of swap space|swp_pager_getswapspace\(\d+\): failed",
                      "swap_table_full": "swap (blk|pctrie) zone exhausted, ", "swap_reservation_refused": r"uid \d+, pid \d+: swap reservation ",
-                     "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - "}
+                     "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - ",
+                     "unrecognized": "(?i).*(out of memory|allocat|table full|overflow)"}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
            "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_tmpfs": tmpfs,
            "linux_view": view}

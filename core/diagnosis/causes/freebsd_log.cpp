@@ -73,8 +73,10 @@ void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found
 struct Refusal {
   std::string_view event;
   std::string_view table;
-  std::string_view headline;
+  std::string_view headline;  ///< "%s": the subject of the line
   std::string_view effect;
+  std::string_view next = {};
+  Severity severity = Severity::kNow;
 };
 constexpr Refusal kRefusals[] = {
     {"files_full", "files", "Files could not be opened: the table of open files was full", "open failed with ENFILE."},
@@ -85,22 +87,64 @@ constexpr Refusal kRefusals[] = {
      "mmap and fork failed with ENOMEM."},
     {"swap_table_full", "", "The kernel's table of swapped pages was full", "Pages could not be swapped out."},
     {"paging_error", "", "Pages could not be read from or written to disk", "Programs got SIGBUS or SIGSEGV."},
+    {"zone_full", "zone", "Zone %s was at its limit", "Requests of this zone failed or waited.",
+     "vmstat -z | head -1; vmstat -z | sort -t, -k6 -rn | head -5"},
+    {"accept_queue_full", "listen", "Connections were refused: the accept queue of a socket was full",
+     "Clients got ECONNREFUSED or wait. The backlog of listen(2) is too small, or the program accepts too slowly.",
+     "netstat -Lan"},
+    {"swap_full", "swap", "Swap was full", "Pages could not be swapped out.", "swapinfo -h"},
+    {"unrecognized",
+     "",
+     "",
+     "memstatd does not know this line of the kernel's log; it says that memory could not be had.",
+     {},
+     Severity::kNotable},
 };
 
-bool is_table_seen_full(const Evidence& evidence, std::string_view table) {
-  const TypeEvidence* const type = table.empty() ? nullptr : evidence.type(Allocator::kTable, table);
-  return type != nullptr && type->limit_used.value_or(0) >= kNearShare;
+/// Whether a counter or a figure shows the same, so that its own cause judges it.
+bool is_seen_elsewhere(const Evidence& evidence, std::string_view table, std::string_view subject) {
+  if (table == "listen") return moved_by(evidence, kRefused, "TCP", "tcps_listendrop") > 0;
+  if (table == "swap") {  // a cause of its own judges how full it is
+    const double total = evidence.value("memstat_swap_total_bytes").value_or(0);
+    return evidence.value("memstat_swap_free_bytes").value_or(total) < 0.15 * total;
+  }
+  const bool is_zone = table == "zone";
+  if (table.empty() || (is_zone && subject.empty())) return false;
+  const TypeEvidence* const type = evidence.type(is_zone ? Allocator::kUma : Allocator::kTable, is_zone ? subject : table);
+  return type != nullptr && (type->limit_used.value_or(0) >= kNearShare || (is_zone && type->failures.recent > 0));
+}
+
+std::string headline_of(const Refusal& refusal, const LoggedEvidence* line) {
+  if (refusal.headline.empty())
+    return line == nullptr ? std::string("A line of the kernel's log says that memory could not be had")
+                           : "The kernel's log: " + cut_text(line->line, kMaxHeadline - 20);
+  std::string headline(refusal.headline);
+  constexpr std::string_view kPlace = "%s ";
+  const std::size_t at = headline.find(kPlace);
+  if (at == std::string::npos) return headline;
+  return headline.replace(at, kPlace.size(), line == nullptr ? std::string() : short_name(line->subject, 30) + " ");
 }
 
 void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const Refusal& refusal : kRefusals) {
     const double lines = moved_by(evidence, kLogged, refusal.event);
-    if (lines <= 0 || is_table_seen_full(evidence, refusal.table)) continue;
-    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed, std::string(refusal.headline));
-    if (!refusal.table.empty()) finding.is_about("table", refusal.table);
+    const LoggedEvidence* const line = evidence.any_line(refusal.event);
+    const std::string_view subject = line == nullptr ? std::string_view() : std::string_view(line->subject);
+    if (lines <= 0 || is_seen_elsewhere(evidence, refusal.table, subject)) continue;
+    Finding& finding = add_finding(found, cause, refusal.severity, Certainty::kConfirmed, headline_of(refusal, line));
+    if (refusal.table == "zone") {
+      finding.is_about("uma", subject).by("zone", subject);
+    } else if (refusal.table == "listen") {
+      if (!subject.empty()) finding.by("socket", subject);
+    } else if (!refusal.table.empty() && refusal.table != "swap") {
+      finding.is_about("table", refusal.table);
+    }
     finding.fact(fact_of(evidence, lines, "line", kLogged));
+    if (line != nullptr && !line->line.empty())
+      finding.fact({.text = "\"" + cut_text(line->line, 120) + "\"", .source = "freebsd_kernel_log"});
     finding.refused = lines;
     finding.leads_to(refusal.effect).then("memstatctl events");
+    if (!refusal.next.empty()) finding.then(refusal.next);
     mark_ended(ended(evidence, kLogged, [&](const auto& one) { return one.labels[0] == refusal.event; }), finding);
   }
 }
@@ -157,6 +201,7 @@ void look_at_tcp(const Evidence& evidence, const Cause& cause, Findings& found) 
   mark_ended(ended(evidence, kRefused, [&](const auto& one) { return one.labels[1] == refusal.kind; }), finding);
 }
 
+constexpr std::string_view kLogUses[] = {kRefused, "memstat_swap_total_bytes", "memstat_swap_free_bytes"};
 constexpr std::string_view kLogNeeds[] = {kLogged};
 constexpr std::string_view kTcpNeeds[] = {kRefused};
 constexpr std::string_view kKillExplains[] = {"memory_low", "page_daemon_short", "domain_exhausted", "swap_full",
@@ -181,6 +226,7 @@ constexpr auto kCauses = [] {
                     .system = CauseSystem::kFreeBsd,
                     .watches = Watches::kChange,
                     .needs = kLogNeeds,
+                    .uses = kLogUses,
                     .runbook = "MemstatNearLimit",
                     .look = look_at_refusals};
   for (std::size_t i = 0; i < kTcpRefusals.size(); ++i) {

@@ -22,8 +22,9 @@ struct Line {
   std::string_view next;
   std::string_view table = {};  ///< the table that another cause examines in this namespace; the log covers all namespaces
   std::string_view is = {};     ///< the cause that examines that table; the finding has its name
-  std::string_view names =
-      {};  ///< the kind of the subject in the line, such as "group"; a "cache" becomes the finding's subject
+  /// The kind of the subject in the line, such as "group"; a "slab" becomes the finding's subject.
+  std::string_view names = {};
+  bool is_state = false;  ///< it lasts after the line, which matters however old it is
 };
 constexpr std::array kLines{
     Line{.name = "page_allocation_failed",
@@ -50,6 +51,52 @@ constexpr std::array kLines{
          .headline = "The kernel found defective memory",
          .effect = "Programs that use these pages were killed, or will be.",
          .next = "journalctl -k --grep 'Memory failure|hardware error' -n 40"},
+    Line{.name = "memory_error_injected",
+         .event = "memory_error_injected",
+         .severity = Severity::kNotable,
+         .headline = "A program injected memory errors: no memory module is defective",
+         .effect = "The pages are set aside until a reboot. Tests of the kernel do that, such as stress-ng.",
+         .next = "journalctl -k --grep 'Injecting memory failure|Memory failure' -n 40"},
+    Line{.name = "no_victim",
+         .event = "nobody_to_kill",
+         .severity = Severity::kNow,
+         .headline = "Memory ran out, and the kernel may kill no process",
+         .effect = "All candidates are protected (oom_score_adj -1000). Programs that need memory wait or fail.",
+         .next = "grep -l -e '^-1000$' /proc/[0-9]*/oom_score_adj | head -40"},
+    Line{.name = "victim_stuck",
+         .event = "reaper_failed",
+         .severity = Severity::kNow,
+         .headline = "The kernel killed a process, but its memory is still in use",
+         .effect = "The process waits inside the kernel, so its memory comes back only when that ends.",
+         .next = "journalctl -k --grep 'oom_reaper' -n 10; ps -eo pid,stat,wchan:30,comm | grep ' D'",
+         .names = "process"},
+    Line{.name = "bounce_buffers_full",
+         .event = "bounce_buffers_full",
+         .severity = Severity::kNow,
+         .headline = "Bounce buffers (swiotlb) are used up: a device's transfer failed",
+         .effect = "The device loses data or stops. Usually its driver maps buffers and does not unmap them.",
+         .next = "journalctl -k --grep 'swiotlb|SW-IOMMU' -n 20; grep . /sys/kernel/debug/swiotlb/io_tlb_*",
+         .names = "device"},
+    Line{.name = "allocation_waits",
+         .event = "allocation_waits",
+         .severity = Severity::kNow,
+         .headline = "A file system waits for memory that it does not get, and repeats the request",
+         .effect = "Programs that use it hang. Memory is fragmented, or a control group is at its limit of kernel memory.",
+         .next = "journalctl -k --grep 'allocation deadlock|allocation stalls' -n 20; cat /proc/buddyinfo",
+         .names = "file system"},
+    Line{.name = "huge_pages_short",
+         .event = "huge_pages_refused",
+         .severity = Severity::kNotable,
+         .headline = "Huge pages that were requested could not be allocated",
+         .effect = "The pool is smaller than configured: memory is too small or fragmented.",
+         .next = "journalctl -k --grep 'HugeTLB: allocating|hugetlb_cma' -n 5; grep Huge /proc/meminfo",
+         .is_state = true},
+    Line{.name = "unrecognized_line",
+         .event = "unrecognized",
+         .severity = Severity::kNotable,
+         .headline = "A line of the kernel's log says that memory could not be had",
+         .effect = "memstatd does not know this line of the kernel's log; it says that memory could not be had.",
+         .next = "journalctl -k --grep 'out of memory|allocat.*fail|cannot allocate|table full|overflow' -n 20"},
     Line{.name = "page_pool_leak",
          .event = "page_pool_stalled",
          .severity = Severity::kNotable,
@@ -101,6 +148,14 @@ constexpr std::array kLines{
          .effect = "Its network namespace stays, and others cannot be created or removed meanwhile.",
          .next = "journalctl -k --grep 'unregister_netdevice' -n 10; lsns -t net",
          .names = "interface"},
+    Line{.name = "refused_in_log",
+         .event = "cma_failure",
+         .severity = Severity::kNow,
+         .headline = "A driver could not allocate contiguous memory (CMA)",
+         .effect = "The device's driver fails, or uses other memory.",
+         .next = "journalctl -k --grep 'cma:' -n 10; grep Cma /proc/meminfo",
+         .table = "CMA",
+         .is = "cma_exhausted"},
     Line{.name = "refused_in_log",
          .event = "conntrack_full",
          .severity = Severity::kNow,
@@ -169,6 +224,11 @@ constexpr std::array kLines{
 
 /// Whether the evidence shows that a table of this namespace, or a control group, is full.
 bool is_seen_full(const Evidence& evidence, std::string_view table) {
+  if (table == "CMA") {
+    return std::any_of(evidence.types.begin(), evidence.types.end(), [](const TypeEvidence& type) {
+      return type.allocator == Allocator::kCma && type.failures.recent > 0;
+    });
+  }
   if (table == "pids") {
     for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
       if (evidence.value("memstat_memcg_tasks", limit.labels[0]).value_or(0) >= kNearShare * limit.value) return true;
@@ -191,23 +251,71 @@ bool is_seen_full(const Evidence& evidence, std::string_view table) {
   return false;
 }
 
-void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line, Findings& found) {
-  const MetricEvidence* const events = evidence.sample(kEvents, line.event);
-  const double recent = events == nullptr ? 0 : events->change.recent;
-  const LoggedEvidence* const last = evidence.last_line(line.event);
-  if (recent <= 0 && last == nullptr) return;
-  if (!line.table.empty() && is_seen_full(evidence, line.table)) return;
-  const auto ago = recent > 0 ? ended(evidence, events->change) : std::optional(last->seconds_ago);
-  const std::string when = ago ? ", " + duration_words(*ago) + " ago" : std::string();
-  Finding& finding = add_finding(found, cause, ago ? Severity::kNotable : line.severity,
-                                 recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
-                                 std::string(line.headline) + when);
+/// Slab caches of control groups, before 5.9: "signal_cache(632851:NAME)". Returns NAME; "": the machine's cache.
+std::string_view group_of_cache(std::string_view cache) {
+  const std::size_t colon = cache.find(':');
+  const std::size_t open = cache.rfind('(', colon);
+  if (colon == std::string_view::npos || open == std::string_view::npos || !cache.ends_with(')')) return {};
+  return cache.substr(colon + 1, cache.size() - colon - 2);
+}
+
+/// A cache of a group fails while the machine has memory: the group is at its limit of kernel memory.
+void be_about_kernel_limit(const Evidence& evidence, std::string_view group, Finding& finding) {
+  if (evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.05) return;
+  finding.headline = "Control group " + short_name(group, 30) + " is at its limit of kernel memory";
+  if (const Cause* const known = find_cause("cgroup_kernel_limit"); known != nullptr) {
+    finding.cause = known->name;
+    finding.rule = known;
+  }
+  finding.by("group", group)
+      .leads_to(
+          "Its programs fail to open, fork or connect, and page faults that fail make the kernel kill for the machine.");
+  finding.next.clear();
+  finding.then("find /sys/fs/cgroup/memory -name memory.kmem.limit_in_bytes -path " +
+               shell_word("*" + std::string(group) + "*") + " | xargs grep .");
+}
+
+std::string headline_of(const Line& line, const LoggedEvidence* last) {
+  constexpr std::string_view kWaiter = "A file system";
+  if (line.event == "unrecognized" && last != nullptr) return "The kernel's log: " + cut_text(last->line, kMaxHeadline - 30);
+  if (line.event == "allocation_waits" && last != nullptr && !last->subject.empty())
+    return short_name(last->subject, 20) + std::string(line.headline.substr(kWaiter.size()));
+  return std::string(line.headline);
+}
+
+/// Errors that a program injected are no defects.
+bool is_injected(const Evidence& evidence, const Line& line) {
+  if (line.event != "memory_error") return false;
+  const MetricEvidence* const injected = evidence.sample(kEvents, "memory_error_injected");
+  return (injected != nullptr && injected->change.recent > 0) || evidence.last_line("memory_error_injected") != nullptr;
+}
+
+void add_log_facts(const Evidence& evidence, const LoggedEvidence* last, double recent, Finding& finding) {
   finding.fact({.text = recent > 0
                             ? counted(recent, "line") + " of the kernel's log in " + duration_words(evidence.recent_seconds)
                             : "a line of the kernel's log from before the first poll",
                 .source = std::string(kEvents),
                 .value = recent > 0 ? recent : 1,
                 .window_seconds = recent > 0 ? evidence.recent_seconds : kLogSeconds});
+  if (last != nullptr && !last->line.empty())
+    finding.fact({.text = "\"" + cut_text(last->line, 120) + "\"", .source = "linux_kernel_log"});
+}
+
+void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line, Findings& found) {
+  const MetricEvidence* const events = evidence.sample(kEvents, line.event);
+  const double recent = events == nullptr ? 0 : events->change.recent;
+  const LoggedEvidence* const newest = evidence.any_line(line.event);
+  const LoggedEvidence* const last = recent > 0 || line.is_state ? newest : evidence.last_line(line.event);
+  if (recent <= 0 && last == nullptr) return;
+  if ((!line.table.empty() && is_seen_full(evidence, line.table)) || is_injected(evidence, line)) return;
+  const auto ago = recent > 0                          ? ended(evidence, events->change)
+                   : last != nullptr && last->has_time ? std::optional(last->seconds_ago)
+                                                       : std::nullopt;
+  const std::string when = ago ? ", " + duration_words(*ago) + " ago" : std::string();
+  Finding& finding = add_finding(found, cause, recent <= 0 || ago ? Severity::kNotable : line.severity,
+                                 recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
+                                 cut_text(headline_of(line, last), kMaxHeadline - when.size()) + when);
+  add_log_facts(evidence, last, recent, finding);
   const bool is_of_version_6 = last != nullptr && last->subject == "ndisc_cache";
   if (const Cause* const known = find_cause(is_of_version_6 ? "neighbours6_full" : line.is); known != nullptr) {
     finding.cause = known->name;
@@ -221,6 +329,9 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
     if (!line.names.empty() && line.names != "slab") finding.by(line.names, last->subject);
   }
   finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+  const bool is_of_slab = line.event == "slab_allocation_failure" && last != nullptr;
+  if (const std::string_view group = is_of_slab ? group_of_cache(last->subject) : std::string_view(); !group.empty())
+    be_about_kernel_limit(evidence, group, finding);
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {

@@ -6,8 +6,9 @@
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
+#include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
-#include "core/model/type_rules.h"
+#include "core/diagnosis/zones.h"
 
 namespace memstat::causes::kills {
 namespace {
@@ -225,18 +226,9 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
   if (found.size() == begin) add_unknown_groups(evidence, cause, found);
 }
 
-/// The largest part of the account that is not a cache; nullptr: none.
-const MetricEvidence* largest_part(const Evidence& evidence) {
-  const MetricEvidence* most = nullptr;
-  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
-    if (!is_cache_part(part.labels[0]) && (most == nullptr || part.value > most->value)) most = &part;
-  }
-  return most;
-}
-
 /// Whether a part gained more recently than the victim released. The victim then was the largest program, but not the cause.
-bool has_outgrown(const MetricEvidence& part, const KillEvidence* victim) {
-  return victim != nullptr && part.labels[0] != "anonymous" && part.change.recent > victim->program_bytes;
+bool has_outgrown(const LargestPart& part, const KillEvidence* victim) {
+  return victim != nullptr && part.name != "anonymous" && part.recent > victim->program_bytes;
 }
 
 /// Whether only the last of several kills helped: its victim was small, but with it something else was freed, such as pipes.
@@ -253,13 +245,15 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   const KillEvidence* const victim = last_victim(evidence, false);
   if (victim != nullptr) add_victim(*victim, finding);
   const bool made_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
-  const MetricEvidence* const part = largest_part(evidence);
-  if (part != nullptr && (!made_room || has_outgrown(*part, victim))) {
-    finding.is_about(kAccountAllocator, part->labels[0]);
-    finding.fact({.text = std::string(part->labels[0]) + " still holds the most: " + bytes_text(part->value),
+  const auto part = largest_part(evidence);
+  if (part && (!made_room || has_outgrown(*part, victim))) {
+    const bool is_unaccounted = part->name == "unaccounted";
+    finding.is_about(kAccountAllocator, part->name);
+    finding.fact({.text = is_unaccounted ? bytes_text(part->bytes) + " are in no part of the account, more than in any"
+                                         : std::string(part->name) + " still holds the most: " + bytes_text(part->bytes),
                   .source = std::string(part->metric),
-                  .value = part->value});
-    name_holder(evidence, charge_of(part->labels[0]), Holds::kNow, part->value / 3, finding);
+                  .value = part->bytes});
+    name_holder(evidence, charge_of(part->name), Holds::kNow, part->bytes / 3, finding);
     return;
   }
   finding.is_about(kAccountAllocator, "anonymous");
@@ -268,8 +262,61 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   if (victim->group.size() > 1) finding.by("group", victim->group);
 }
 
+/// Recent kills for the whole machine that somebody requested, as the log says.
+std::size_t requested_kills(const Evidence& evidence) {
+  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
+    return kill.is_requested && is_recent(evidence, kill);
+  }));
+}
+
+/// What the victims of the log released together. Memory beyond that was there before they were killed.
+double released_by_kills(const Evidence& evidence) {
+  double released = 0;
+  for (const KillEvidence& kill : evidence.kills) released += is_recent(evidence, kill) ? kill.program_bytes : 0;
+  return released;
+}
+
+/// Whether much memory was available before the kill: more than the victims had, and no allocation had to wait for it, or
+/// only one zone is short.
+bool is_contradicted(const Evidence& evidence, const std::vector<ShortZone>& zones) {
+  constexpr double kMuch = 0.1;
+  if (!evidence.available_bytes || last_victim(evidence, false) == nullptr) return false;
+  if (evidence.share(*evidence.available_bytes - released_by_kills(evidence)) < kMuch) return false;
+  return was_never_short(evidence) || !zones.empty();
+}
+
+/// Kills on a machine that had memory: by a request, at a limit of kernel memory, or for one zone.
+void add_contradicted(const Evidence& evidence, const Cause& cause, double kills, const std::vector<ShortZone>& zones,
+                      Findings& found) {
+  const KillEvidence& victim = *last_victim(evidence, false);
+  Finding& finding =
+      add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                  "The kernel killed " + counted(kills, "process", "processes") +
+                      " as if memory had run out: " + bytes_text(*evidence.available_bytes) + " are available");
+  finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds),
+                .source = std::string(kKills),
+                .value = kills,
+                .window_seconds = evidence.recent_seconds});
+  add_victim(victim, finding);
+  finding.fact({.text = bytes_text(*evidence.available_bytes) + " of " + bytes_text(evidence.total_bytes) +
+                        " available now, and " + counted(evidence.moved(kDirect), "allocation") + " had to wait",
+                .source = "memstat_memory_available_bytes",
+                .value = evidence.available_bytes});
+  if (!victim.requested_by.empty()) {
+    finding.fact({.text = short_name(victim.requested_by) + " needed memory" +
+                          (victim.gfp.empty() ? std::string() : " with " + cut_text(victim.gfp, 60)),
+                  .source = "linux_kernel_log"});
+  }
+  finding.by("process", short_name(victim.command) + " (pid " + std::to_string(victim.pid) + ")");
+  if (!zones.empty()) finding.is_about("page", zones.front().name);
+  finding.leads_to(zones.empty()
+                       ? "Somebody requested it (SysRq f), or a page fault failed at a group's limit of kernel memory."
+                       : "Only zone " + zones.front().name + " was short of memory.");
+  finding.then("journalctl -k --since -1h --grep 'invoked oom-killer|sysrq|Killed process' -n 20");
+}
+
 void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const double kills = evidence.moved(kKills);
+  const double kills = evidence.moved(kKills) - static_cast<double>(requested_kills(evidence));
   if (kills <= 0) return;
   const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
@@ -277,6 +324,8 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   const bool is_logged =
       last_victim(evidence, false) != nullptr;  // a kill for the whole machine, in addition to those in groups
   if (!is_logged && (is_of_group || was_never_short(evidence) || !logged_groups(evidence, "/").empty())) return;
+  const std::vector<ShortZone> zones = short_zones(evidence);
+  if (is_contradicted(evidence, zones)) return add_contradicted(evidence, cause, kills, zones, found);
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
   Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
                                  "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));
@@ -296,22 +345,48 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   note_end(evidence, {}, last_victim(evidence, false), finding);
 }
 
-/// The log also has kills from before the first poll, which explain why a program is gone.
+void look_at_requested(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const std::size_t kills = requested_kills(evidence);
+  if (kills == 0) return;
+  const auto last = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(),
+                                 [&](const KillEvidence& kill) { return kill.is_requested && is_recent(evidence, kill); });
+  const std::string process = short_name(last->command, 20) + " (pid " + std::to_string(last->pid) + ")";
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                                 "Somebody requested a kill (SysRq f), and " + process + " ended: memory had not run out");
+  finding.fact({.text = counted(static_cast<double>(kills), "requested kill") + ", with order -1 in the log",
+                .source = "linux_kernel_log",
+                .value = static_cast<double>(kills)});
+  add_victim(*last, finding);
+  finding.is_past = true;
+  finding.by("process", process);
+  finding.leads_to("A person at the console or a program that writes to /proc/sysrq-trigger did this.")
+      .then("journalctl -k --grep 'sysrq|invoked oom-killer' -n 10");
+}
+
+std::string reason_of(const KillEvidence& kill, std::string_view group) {
+  if (kill.is_requested) return "somebody requested it (SysRq f)";
+  if (kill.is_of_group)
+    return group.empty() ? std::string("a group was at its limit") : "group " + short_name(group, 30) + " was at its limit";
+  return "out of memory, by the kernel's log";
+}
+
+/// The log also has kills from before the first poll, which explain why a program is gone. People ask an hour later.
 void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (evidence.kills.empty() || evidence.moved(kKills) > 0) return;
   const KillEvidence& kill = evidence.kills.back();
   if (!kill.seconds_ago) return;
   const std::string process = short_name(kill.command, 20) + " (pid " + std::to_string(kill.pid) + ")";
   const std::string_view group = kill.limit_group.size() > 1 ? kill.limit_group : kill.group;
-  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
-                                 process + " was killed " + duration_words(*kill.seconds_ago) + " ago: " +
-                                     (kill.is_of_group ? "group " + short_name(group, 30) + " was at its limit"
-                                                       : std::string("the machine had no memory left")));
-  finding.fact({.text = counted(static_cast<double>(evidence.kills.size()), "kill") + " in the log of the last " +
-                        duration_words(kLogSeconds) + ", none since the first poll",
+  Finding& finding =
+      add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                  process + " was killed " + duration_words(*kill.seconds_ago) + " ago: " + reason_of(kill, group));
+  const auto count = static_cast<double>(evidence.kills.size());
+  const double oldest = evidence.kills.front().seconds_ago.value_or(0);
+  finding.fact({.text = counted(count, "kill") + " in the kernel's log, the first one " + duration_words(oldest) +
+                        " ago, none since the first poll",
                 .source = "linux_kernel_log",
-                .value = static_cast<double>(evidence.kills.size()),
-                .window_seconds = kLogSeconds});
+                .value = count,
+                .window_seconds = oldest});
   add_victim(kill, finding);
   finding.is_past = true;
   finding.by("process", process);
@@ -323,9 +398,17 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kPastNeeds{kKills, kLogEvents};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 8> kUses{
-    kLogEvents,      kGroupEvents, kLocalEvents, kDirect, "memstat_memcg_groups_left_out",
-    kGroupAnonymous, kGroupKernel, kGroupParts};
+constexpr std::array<std::string_view, 11> kUses{kLogEvents,
+                                                 kGroupEvents,
+                                                 kLocalEvents,
+                                                 kDirect,
+                                                 "memstat_memcg_groups_left_out",
+                                                 kGroupAnonymous,
+                                                 kGroupKernel,
+                                                 kGroupParts,
+                                                 kUnaccountedMetric,
+                                                 "memstat_zone_watermark_bytes",
+                                                 "memstat_zone_free_cma_bytes"};
 constexpr std::array<std::string_view, 9> kExplains{"memory_low",  "memory_stalls",  "direct_reclaim",
                                                     "swap_thrash", "zone_short",     "anonymous_growth",
                                                     "swap_full",   "reclaim_thrash", "kswapd_gave_up"};
@@ -353,8 +436,14 @@ constexpr std::array kCauses{
           .runbook = "MemstatOutOfMemoryKill",
           .inspection = "anonymous",
           .look = look_at_machine},
+    Cause{.name = "kill_requested",
+          .looks_for = "Somebody made the kernel kill a process, although memory had not run out.",
+          .system = CauseSystem::kLinux,
+          .needs = kPastNeeds,
+          .runbook = "MemstatOutOfMemoryKill",
+          .look = look_at_requested},
     Cause{.name = "killed_before",
-          .looks_for = "The kernel killed a process for lack of memory shortly before the first poll.",
+          .looks_for = "The kernel killed a process for lack of memory before the first poll, as far as its log goes back.",
           .system = CauseSystem::kLinux,
           .needs = kPastNeeds,
           .runbook = "MemstatOutOfMemoryKill",

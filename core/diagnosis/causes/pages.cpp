@@ -7,6 +7,7 @@
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::pages {
@@ -83,10 +84,15 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   const double rings = mapped_rings(evidence);
   const bool is_of_rings = rings >= *bytes / 2 && rings <= 2 * *bytes;
   if (!is_large && !charged && !is_of_rings) return;
-  Finding& finding = add_finding(
-      found, cause, is_large ? Severity::kWasteful : Severity::kNotable,
-      charged || is_of_rings ? Certainty::kLikely : Certainty::kPossible,
-      bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is not accounted for by the kernel");
+  const bool has_killed = has_unaccounted_killed(evidence);
+  Finding& finding =
+      add_finding(found, cause,
+                  has_killed ? Severity::kNow
+                  : is_large ? Severity::kWasteful
+                             : Severity::kNotable,
+                  charged || is_of_rings || has_killed ? Certainty::kLikely : Certainty::kPossible,
+                  (has_killed ? "Memory ran out: " : "") + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) +
+                      " of memory, is not accounted for by the kernel");
   finding.fact({.text = "neither free nor in any part of the account",
                 .source = "memstat_unaccounted_bytes",
                 .value = bytes,
@@ -310,7 +316,8 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
-constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "who/rings"};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "memstat_oom_kills_total", "who/rings"};
+constexpr std::string_view kUnaccountedExplains[] = {"machine_oom_kill"};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
 constexpr std::string_view kCompactionUses[] = {kFailures};
@@ -332,6 +339,7 @@ constexpr std::array kCauses{
           .looks_for = "More than a tenth of memory is not accounted for by the kernel.",
           .needs = kUnaccountedNeeds,
           .uses = kUnaccountedUses,
+          .explains = kUnaccountedExplains,
           .runbook = "MemstatUnaccountedGrowth",
           .inspection = "rings",
           .look = look_at_unaccounted},

@@ -6,8 +6,9 @@
 
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
-#include "core/model/type_rules.h"
+#include "core/diagnosis/zones.h"
 
 namespace memstat::causes::pressure {
 namespace {
@@ -76,23 +77,18 @@ void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& foun
 
 /// Adds the largest part that is not a cache, including unaccounted memory, and the inspection that names its holder.
 void add_largest(const Evidence& evidence, Finding& finding) {
-  std::string_view name = "unaccounted";
-  double most = evidence.value("memstat_unaccounted_bytes").value_or(0);
-  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
-    if (is_cache_part(part.labels[0]) || part.value <= most) continue;
-    name = part.labels[0];
-    most = part.value;
-  }
-  if (most <= 0) return;
+  const auto part = largest_part(evidence);
+  if (!part) return;
+  const auto [name, metric, most, recent] = *part;
   finding.fact(
-      {.text = std::string(name) + " holds most, " + bytes_text(most), .source = "memstat_accounted_bytes", .value = most});
+      {.text = std::string(name) + " holds most, " + bytes_text(most), .source = std::string(metric), .value = most});
   finding.is_about("account", name);
   constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
       {"anonymous", "anonymous"}, {"active", "anonymous"},        {"laundry", "anonymous"},
       {"shared", "tmpfs"},        {"page_tables", "page-tables"}, {"sockets", "queues"}};
   finding.inspection = {};
-  for (const auto& [part, question] : kQuestions) {
-    if (part == name) finding.inspection = question;
+  for (const auto& [of_part, question] : kQuestions) {
+    if (of_part == name) finding.inspection = question;
   }
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
@@ -185,21 +181,28 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
 
 /// A zone of Linux below `min` while the machine has memory: requests that can use no other zone fail.
 void look_at_zones(const Evidence& evidence, const Cause& cause, Findings& found) {
-  for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
-    if (mark.labels[2] != "min" || mark.labels[1] == "DMA" || mark.value <= 0) continue;
-    const std::string zone = "node " + std::string(mark.labels[0]) + " " + std::string(mark.labels[1]);
-    const TypeEvidence* const page = evidence.type(Allocator::kPage, zone);
-    if (page == nullptr || !page->free_objects || !page->object_bytes || page->bytes.value_or(0) <= 0) continue;
-    const double free = *page->free_objects * *page->object_bytes;
-    if (free >= mark.value) continue;
-    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
-                                   "Zone " + zone + " is below its emergency reserve: " + bytes_text(free) + " free");
-    finding.fact({.text = bytes_text(free) + " free of at least " + bytes_text(mark.value),
-                  .source = "page/" + zone,
-                  .value = free,
-                  .limit = mark.value});
-    finding.by("zone", zone).is_about("page", zone).leads_to("Only emergency allocations succeed there.");
-    finding.then("grep -A6 'zone *" + std::string(mark.labels[1]) + "' /proc/zoneinfo");
+  for (const ShortZone& zone : short_zones(evidence)) {
+    const double usable = std::max(zone.free - zone.free_cma, 0.0);
+    const bool is_of_cma = zone.free >= zone.reserve;
+    Finding& finding =
+        add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+                    is_of_cma ? "Zone " + zone.name + " has " + bytes_text(usable) + " for the kernel: the other " +
+                                    bytes_text(zone.free_cma) + " free are CMA"
+                              : "Zone " + zone.name + " is below its emergency reserve: " + bytes_text(zone.free) + " free");
+    finding.fact({.text = bytes_text(usable) + " free of at least " + bytes_text(zone.reserve),
+                  .source = "page/" + zone.name,
+                  .value = usable,
+                  .limit = zone.reserve});
+    if (zone.free_cma > 0) {
+      finding.fact({.text = bytes_text(zone.free_cma) + " more are free in contiguous memory areas, for movable pages only",
+                    .source = "memstat_zone_free_cma_bytes",
+                    .value = zone.free_cma});
+    }
+    finding.by("zone", zone.name).is_about("page", zone.name);
+    finding.leads_to(is_of_cma ? "Kernel memory comes from this zone only: the kernel kills while other memory is free."
+                               : "Only emergency allocations succeed there.");
+    finding.then("grep -A6 'zone *" + zone.name.substr(zone.name.rfind(' ') + 1) + "' /proc/zoneinfo");
+    if (is_of_cma) finding.then("grep Cma /proc/meminfo; grep -o 'cma=[^ ]*' /proc/cmdline");
   }
 }
 
@@ -331,6 +334,7 @@ constexpr std::string_view kAvailableUses[] = {kStalls,      kDirect,     kGroup
 constexpr std::string_view kSwapNeeds[] = {kPaged};
 constexpr std::string_view kSpaceNeeds[] = {"memstat_swap_total_bytes", "memstat_swap_free_bytes"};
 constexpr std::string_view kZoneNeeds[] = {kWatermark};
+constexpr std::string_view kZoneUses[] = {"memstat_zone_free_cma_bytes"};
 constexpr std::string_view kDaemonNeeds[] = {"memstat_page_events_total", kPaged};
 constexpr std::string_view kThrottlingNeeds[] = {"memstat_throttled_written_pages_total"};
 constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes", "memstat_writeback_bytes", kDirtyThreshold, kIoStalls,
@@ -385,6 +389,7 @@ constexpr std::array kCauses{
           .looks_for = "A zone has less free memory than its emergency reserve.",
           .system = CauseSystem::kLinux,
           .needs = kZoneNeeds,
+          .uses = kZoneUses,
           .runbook = "MemstatZoneBelowMin",
           .look = look_at_zones},
     Cause{.name = "domain_exhausted",

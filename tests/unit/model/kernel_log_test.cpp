@@ -22,7 +22,7 @@ std::string event_named(std::string_view line) {
 
 std::string fields(LogEvent event, std::string_view text, std::string_view more = {}) {
   std::string words;
-  for (const LogField& field : fields_of({.event = event, .time_us = 1, .text = text, .more = more})) {
+  for (const LogField& field : fields_of({.event = event, .time_us = 1, .text = text, .more = {more}})) {
     words += (words.empty() ? "" : " ") + std::string(field.name) + "=" + field.value;
   }
   return words;
@@ -51,12 +51,21 @@ TEST(KernelLog, PassesOverWhatOnlyLooksAlike) {
        {"", "x", "BUG: Bad page state in process x", "kmemleak: Automatic memory scanning thread started",
         "{1}[Hardware Error]:   section_type: PCIe error", "audit: audit_lost=1 audit_rate_limit=0 audit_backlog_limit=64",
         "rcu: INFO: rcu_sched kthread starved", "EDAC MC0: Giving out device to module",
-        "Memory failure: 0x1: already hardware poisoned", "neighbour: table",
-        "audit: comm=\"Out of memory: Killed process 1 (x)\"",
-        "a name of a program that no kernel lets be so long as this one is, or longer still than that: page "
-        "allocation failure: order:1"}) {
+        "Memory failure: 0x1: already hardware poisoned", "neighbour: table"}) {
     EXPECT_EQ(event_named(line), "") << line;
   }
+}
+
+TEST(KernelLog, KeepsLinesOfNoKnownWordingThatSayThatMemoryCouldNotBeHad) {
+  for (const char* line : {"usb 1-1: out of memory", "xyz: Allocation failed",
+                           "a name of a program that no kernel lets be so long as this one is, or longer "
+                           "still than that: page allocation failure: order:1",
+                           "dm-7: Cannot allocate memory for mirror", "TCP: time wait bucket table overflow",
+                           "audit: comm=\"Out of memory: Killed process 1 (x)\""}) {
+    EXPECT_EQ(event_named(line), "unrecognized") << line;
+  }
+  EXPECT_EQ(event_named("UBSAN: signed-integer-overflow in x.c:1:2"), "");
+  EXPECT_EQ(event_named("BUG: stack overflow"), "");
 }
 
 TEST(KernelLog, DistinguishesAnEventFromTheNamesInIt) {
@@ -110,7 +119,28 @@ TEST(KernelLog, KnowsTheLinesOfKernelsAndTheirFields) {
       {"kmemleak: 15 new suspected memory leaks (see /sys/kernel/debug/kmemleak)", "leak_suspected leaks=15"},
       {"rcu: INFO: rcu_sched self-detected stall on CPU", "rcu_stall"},
       {"rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", "rcu_stall"},
-      {"unregister_netdevice: waiting for lo to become free. Usage count = 2", "device_held device=lo"}};
+      {"unregister_netdevice: waiting for lo to become free. Usage count = 2", "device_held device=lo"},
+      {"Killed process 7 (a b) total-vm:1kB, anon-rss:2kB, file-rss:0kB, shmem-rss:0kB",
+       "oom_kill scope=machine pid=7 command=a b total_vm_bytes=1024 anonymous_bytes=2048 file_bytes=0 shared_bytes=0"},
+      {"Killed process 7 (java), UID 1000, total-vm:1kB, anon-rss:2kB",
+       "oom_kill scope=machine pid=7 command=java total_vm_bytes=1024 anonymous_bytes=2048"},
+      {"oom_reaper: unable to reap pid:132 (systemd-udevd)", "reaper_failed pid=132 command=systemd-udevd"},
+      {"Out of memory and no killable processes...", "nobody_to_kill"},
+      {"rtl8192ee 0000:05:00.0: swiotlb buffer is full (sz: 4000 bytes), total 32768 (slots), used 32768 (slots)",
+       "bounce_buffers_full device=0000:05:00.0 bytes=4000 slots=32768 used_slots=32768"},
+      {"DMA: Out of SW-IOMMU space for 9100 bytes at device 0000:02:00.0",
+       "bounce_buffers_full device=0000:02:00.0 bytes=9100"},
+      {"XFS: fio(31262) possible memory allocation deadlock size 4194320 in kmem_alloc (mode:0x250)",
+       "allocation_waits waiter=XFS bytes=4194320"},
+      {"XFS: runc:[1:CHILD](3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)",
+       "allocation_waits waiter=XFS"},
+      {"Possible memory allocation deadlock: size=4194304 lflags=0x42002", "allocation_waits waiter=ZFS bytes=4194304"},
+      {"kswapd0: page allocation stalls for 10000ms, order:0, mode:0x1(GFP_X)", "allocation_waits waiter=kswapd0"},
+      {"cma: cma_alloc: reserved: alloc failed, req-size: 256 pages, ret: -12", "cma_failure"},
+      {"HugeTLB: allocating 1024 of page size 2.00 MiB failed.  Only allocated 512 hugepages.",
+       "huge_pages_refused pages=1024 page_size=2.00 MiB got=512"},
+      {"insmod: vmalloc: allocation failure: 65536 bytes, mode:0xcc2", "vmalloc_failure bytes=65536"},
+      {"Injecting memory failure for pfn 0x1234 at process virtual address 0x7f00", "memory_error_injected"}};
   for (const auto& [line, wanted] : lines) {
     const auto event = event_of_line(line);
     ASSERT_TRUE(event) << line;
@@ -163,10 +193,60 @@ TEST(KernelLogBook, CountsAndKeepsEventsWithTheirLines) {
   EXPECT_EQ(count_of(written.table, LogEvent::kOomKill), 1U);
   ASSERT_EQ(written.table.size, 2U);
   EXPECT_EQ(written.table.events[0].text, kKill);
-  EXPECT_EQ(written.table.events[0].more, kContext);
+  EXPECT_EQ(written.table.events[0].more[0], kContext);
   EXPECT_EQ(written.table.events[0].time_us, 7000U);
-  EXPECT_EQ(written.table.events[1].more, "  cache: a, object size: 8, buffer size: 8");
+  EXPECT_EQ(written.table.events[1].more[0], "  cache: a, object size: 8, buffer size: 8");
   EXPECT_EQ(written.table.lost, 0U);
+}
+
+std::string lines_of(const LoggedEvent& event) {
+  std::string lines;
+  for (const std::string_view more : event.more) lines += (more.empty() ? "" : "|") + std::string(more);
+  return lines;
+}
+
+TEST(KernelLogBook, KeepsWhoNeededTheMemoryBeforeAKill) {
+  KernelLogBook book;
+  const std::string requested = "kworker/1:0 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, oom_score_adj=0";
+  book.add(record(1, requested));
+  book.add(record(2, "memory: usage 8kB, limit 16kB, failcnt 3"));
+  book.add(record(3, kContext));
+  book.add(record(4, kKill));
+  book.add(record(5, "Out of memory: Killed process 2 (x) total-vm:1kB"));
+  const Written written(book);
+  ASSERT_EQ(written.wrong, std::nullopt);
+  EXPECT_EQ(lines_of(written.table.events[0]), "|" + requested + "|memory: usage 8kB, limit 16kB, failcnt 3|" + kContext);
+  EXPECT_EQ(lines_of(written.table.events[1]), "") << "the next kill is not of that request";
+  std::string fields;
+  for (const LogField& one : fields_of(written.table.events[0])) {
+    if (one.name == "order" || one.name == "requested_by" || one.name == "group_limit_bytes") fields += one.value + " ";
+  }
+  EXPECT_EQ(fields, "kworker/1:0 -1 16384 ");
+}
+
+TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore51) {
+  KernelLogBook book;
+  book.add(record(1, "Task in /a/b killed as a result of limit of /a"));
+  book.add(record(2, "Memory cgroup out of memory: Kill process 7 (cp) score 9 or sacrifice child"));
+  book.add(record(3, "Killed process 7 (cp) total-vm:9kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB"));
+  book.add(record(4, "Out of memory: Kill process 8 (cp) score 9 or sacrifice child"));
+  book.add(record(5, "Killed process 8 (cp) total-vm:9kB, anon-rss:1kB"));
+  const Written written(book);
+  ASSERT_EQ(written.table.size, 2U);
+  std::string fields;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const LogField& one : fields_of(written.table.events[i])) {
+      if (one.name == "scope" || one.name == "group" || one.name == "victim_group") fields += one.value + " ";
+    }
+  }
+  EXPECT_EQ(fields, "group /a /a/b machine ");
+}
+
+TEST(KernelLogBook, KeepsAKillAmongAFlood) {
+  KernelLogBook book;
+  book.add(record(1, "Out of memory: Killed process 2 (x) total-vm:1kB"));
+  for (std::uint64_t i = 0; i < 200; ++i) book.add(record(10 + i, "VFS: file-max limit 1 reached"));
+  EXPECT_EQ(Written(book).table.events[0].event, LogEvent::kOomKill);
 }
 
 TEST(KernelLogBook, JoinsNoTwoKills) {
@@ -176,8 +256,8 @@ TEST(KernelLogBook, JoinsNoTwoKills) {
   book.add(record(3, "Out of memory: Killed process 140170 (x) total-vm:1kB"));
   const Written written(book);
   ASSERT_EQ(written.table.size, 2U);
-  EXPECT_EQ(written.table.events[0].more, "");
-  EXPECT_EQ(written.table.events[1].more, "");
+  EXPECT_EQ(written.table.events[0].more[0], "");
+  EXPECT_EQ(written.table.events[1].more[0], "");
 }
 
 TEST(KernelLogBook, IgnoresWhatProgramsWrite) {

@@ -42,6 +42,30 @@ TEST(FreeBsdLogCauses, AcceptQueuesOverflowByRate) {
   EXPECT_EQ(machine.words(), "") << "a few are lost on healthy machines";
 }
 
+TEST(FreeBsdLogCauses, QueuesOfUnixSocketsAndZonesAreOnlyInTheLog) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 1, {"accept_queue_full"});
+  EXPECT_EQ(machine.words(), "now refused_in_freebsd_log");
+  machine.moved("memstat_socket_events_total", 600, {"TCP", "tcps_listendrop"});
+  EXPECT_EQ(machine.words(), "now accept_queue_full") << "by its counter";
+  machine.evidence.metrics.clear();
+  machine.moved("memstat_kernel_log_events_total", 1, {"zone_full"});
+  machine.evidence.logged = {{.event = "zone_full", .subject = "mbuf", .line = "[zone: mbuf] x", .has_time = false}};
+  ASSERT_EQ(machine.words(), "now refused_in_freebsd_log");
+  EXPECT_EQ(machine.find()[0].headline, "Zone mbuf was at its limit");
+  EXPECT_EQ(machine.find()[0].about.at(0).type, "mbuf");
+  machine.limited(Allocator::kUma, "mbuf", 995, 1000);
+  EXPECT_EQ(machine.words(), "now mbuf_limit") << "by its figures";
+}
+
+TEST(FreeBsdLogCauses, ALineThatIsNotKnownIsShown) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 1, {"unrecognized"});
+  machine.evidence.logged = {{.event = "unrecognized", .line = "mps0: cannot allocate request", .has_time = false}};
+  ASSERT_EQ(machine.words(), "notable refused_in_freebsd_log");
+  EXPECT_EQ(machine.find()[0].headline, "The kernel's log: mps0: cannot allocate request");
+}
+
 TEST(FreeBsdLogCauses, TheSynCacheIsNotable) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.evidence.recent_seconds = 60;

@@ -91,6 +91,48 @@ TEST(KernelLog, NamesWhatALineNames) {
   EXPECT_EQ(found[1].about[0].type, "i915_vma");
 }
 
+TEST(KernelLog, ShowsALineThatItDoesNotKnowAndAccusesNobody) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"unrecognized"});
+  machine.evidence.logged = {{.event = "unrecognized", .seconds_ago = 1, .line = "xyz 1-1: cannot allocate ring"}};
+  ASSERT_EQ(machine.words(), "notable unrecognized_line");
+  EXPECT_EQ(machine.find()[0].headline, "The kernel's log: xyz 1-1: cannot allocate ring");
+}
+
+TEST(KernelLog, NamesTheFileSystemThatWaits) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"allocation_waits"});
+  machine.evidence.logged = {{.event = "allocation_waits", .seconds_ago = 1, .subject = "XFS", .line = "XFS: x"}};
+  EXPECT_EQ(machine.find().at(0).headline, "XFS waits for memory that it does not get, and repeats the request");
+}
+
+TEST(KernelLog, HugePagesThatWereMissingAtBootAreStillMissing) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_kernel_log_events_total", 1, {"huge_pages_refused"});
+  machine.evidence.logged = {{.event = "huge_pages_refused", .seconds_ago = 86400}};
+  EXPECT_EQ(machine.words(), "notable huge_pages_short");
+  machine.evidence.logged = {{.event = "vmalloc_failure", .seconds_ago = 86400}};
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(KernelLog, ErrorsThatAProgramInjectedAreNoDefectiveModule) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 2, {"memory_error"});
+  EXPECT_EQ(machine.words(), "now memory_error");
+  machine.moved("memstat_kernel_log_events_total", 2, {"memory_error_injected"});
+  EXPECT_EQ(machine.words(), "notable memory_error_injected");
+}
+
+TEST(KernelLog, ACacheOfAGroupFailsAtItsLimitOfKernelMemory) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"slab_allocation_failure"});
+  machine.evidence.logged = {{.event = "slab_allocation_failure", .seconds_ago = 1, .subject = "signal_cache(632851:a1b2)"}};
+  ASSERT_EQ(machine.words(), "now cgroup_kernel_limit");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "a1b2");
+  machine.evidence.logged[0].subject = "signal_cache";
+  EXPECT_EQ(machine.words(), "now slab_allocation_failed");
+}
+
 TEST(KernelLog, RefusingOneGroupDoesNotAffectAnother) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});

@@ -124,7 +124,78 @@ TEST(Kills, OfTheLogBeforeTheFirstPollAreNamed) {
   EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: group /pod was at its limit");
   EXPECT_EQ(machine.find()[0].who.at(1).name, "/pod");
   machine.evidence.kills[0].is_of_group = false;
-  EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: the machine had no memory left");
+  EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: out of memory, by the kernel's log");
+  machine.evidence.kills[0].seconds_ago = 7200;
+  EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 2 h ago: out of memory, by the kernel's log")
+      << "people ask an hour later";
+}
+
+KillEvidence kill_of_machine(double bytes) {
+  return {.command = "gnome-shell",
+          .constraint = "none",
+          .group = "/user.slice",
+          .pid = 955,
+          .program_bytes = bytes,
+          .requested_by = "kworker/1:0",
+          .gfp = "GFP_KERNEL",
+          .seconds_ago = 3};
+}
+
+TEST(Kills, ThatSomebodyRequestedAreNoShortage) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.evidence.kills = {kill_of_machine(76 * EvidenceOfMachine::kMiB)};
+  machine.evidence.kills[0].is_requested = true;
+  ASSERT_EQ(machine.words(), "notable kill_requested");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "gnome-shell (pid 955)");
+  machine.evidence.metrics[0].change.recent = machine.evidence.metrics[1].change.recent = 2;
+  EXPECT_NE(machine.words().find("machine_oom_kill"), std::string::npos) << "another kill, that nobody requested";
+}
+
+TEST(Kills, BesideMuchAvailableMemoryThatNobodyWaitedForAreNoShortage) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.metric("memstat_allocation_stalls_total", 0, {"Normal"});
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.evidence.kills = {kill_of_machine(76 * EvidenceOfMachine::kMiB)};
+  ASSERT_EQ(machine.words(), "notable machine_oom_kill");
+  EXPECT_EQ(machine.find()[0].headline, "The kernel killed 1 process as if memory had run out: 8 GiB are available");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+  machine.evidence.kills[0].program_bytes = 7.5 * EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "the victim released what is available now";
+}
+
+TEST(Kills, OfAZoneThatHasOnlyContiguousPagesLeftAreOfThatZone) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.moved("memstat_allocation_stalls_total", 300, {"DMA"});
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.evidence.kills = {kill_of_machine(25 * EvidenceOfMachine::kMiB)};
+  TypeEvidence& zone = machine.type(Allocator::kPage, "node 0 DMA");
+  zone.object_bytes = 4096;
+  zone.bytes = 140 * EvidenceOfMachine::kMiB;
+  zone.free_objects = 129778;
+  machine.metric("memstat_zone_watermark_bytes", 10 * EvidenceOfMachine::kMiB, {"0", "DMA", "min"});
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "the zone has free memory";
+  machine.metric("memstat_zone_free_cma_bytes", 128398 * 4096.0, {"0", "DMA"});
+  ASSERT_EQ(machine.words(), "now zone_short");
+  EXPECT_EQ(machine.find()[0].about.at(0).type, "node 0 DMA");
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U) << "the kill";
+}
+
+TEST(Kills, AreBlamedOnUnaccountedMemoryRatherThanOnASmallPart) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.moved("memstat_allocation_stalls_total", 300, {"Normal"});
+  machine.part("slab_unreclaimable", 98 * EvidenceOfMachine::kMiB);
+  machine.evidence.available_bytes = 7 * EvidenceOfMachine::kMiB;
+  EXPECT_EQ(machine.find().at(0).about.at(0).type, "slab_unreclaimable");
+  machine.metric("memstat_unaccounted_bytes", 14 * EvidenceOfMachine::kGiB);
+  ASSERT_EQ(machine.words(), "now unaccounted_large");
+  EXPECT_EQ(machine.find()[0].about.at(0).type, "unaccounted");
+  EXPECT_EQ(machine.find()[0].explains.size(), 2U) << "the kill, and how little is left";
 }
 
 KillEvidence kill_in(std::string_view limit_group, double seconds_ago = 10) {
@@ -255,7 +326,7 @@ TEST(Kills, OfNoGroupThatIsReadAreOnlyProbablyOfGroupsWhereTheMachineHadMemory) 
   machine.metric("memstat_kernel_log_events_total", 0, {"oom_kill"});
   EXPECT_EQ(machine.find()[0].next.size(), 1U) << "the log is read";
   machine.evidence.kills = {{.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 1e9}};
-  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "by the log";
+  EXPECT_EQ(machine.words(), "notable machine_oom_kill") << "by the log, but memory had not run out";
   machine.evidence.kills.clear();
   machine.evidence.available_bytes = EvidenceOfMachine::kGiB;
   EXPECT_EQ(machine.find().at(0).cause, "machine_oom_kill") << "little is available";
