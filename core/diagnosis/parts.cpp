@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/diagnosis/parts.h"
 
+#include <algorithm>
+
 #include "core/model/type_rules.h"
 
 namespace memstat {
@@ -18,13 +20,22 @@ std::optional<LargestPart> largest_part(const Evidence& evidence) {
   return most;
 }
 
+double available_without_arc(const Evidence& evidence) {
+  const double available = evidence.available_bytes.value_or(0);
+  if (evidence.system != EvidenceSystem::kLinux) return available;
+  const double size = evidence.value("memstat_zfs_arc_bytes").value_or(0);
+  const double target = evidence.value("memstat_zfs_arc_target_bytes").value_or(size);
+  const double released = std::max(std::min(size, target) - evidence.value("memstat_zfs_arc_min_bytes").value_or(0), 0.0);
+  return std::max(available - released, 0.0);
+}
+
 bool has_unaccounted_killed(const Evidence& evidence) {
   constexpr double kShort = 0.1;
   constexpr double kMuch = 0.25;
   if (evidence.moved("memstat_oom_kills_total") <= 0 || !evidence.available_bytes) return false;
   const auto part = largest_part(evidence);
   return part && part->name == "unaccounted" && evidence.share(part->bytes) >= kMuch &&
-         evidence.share(*evidence.available_bytes) < kShort;
+         evidence.share(available_without_arc(evidence)) < kShort;
 }
 
 }  // namespace memstat

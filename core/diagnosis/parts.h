@@ -22,6 +22,10 @@ struct LargestPart {
 /// The largest part that is not a cache. Unaccounted memory is compared like a part. Nothing: none has bytes.
 std::optional<LargestPart> largest_part(const Evidence& evidence);
 
+/// Available memory without what the cache of ZFS should give back: while programs are killed, it did not. 0: none, or
+/// unknown.
+double available_without_arc(const Evidence& evidence);
+
 /// Whether kills followed from memory that no part explains: it is the largest part, and little is available.
 bool has_unaccounted_killed(const Evidence& evidence);
 

@@ -64,8 +64,8 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
 
 /// The same for a part of the memory account.
 constexpr bool is_cache_part(std::string_view part) {
-  constexpr std::string_view kParts[] = {"page_cache",    "buffers",  "swap_cache", "slab_reclaimable",
-                                         "per_cpu_pages", "inactive", "cache",      "kernel_misc"};
+  constexpr std::string_view kParts[] = {
+      "page_cache", "buffers", "swap_cache", "slab_reclaimable", "per_cpu_pages", "inactive", "cache", "kernel_misc", "arc"};
   return std::find(std::begin(kParts), std::end(kParts), part) != std::end(kParts);
 }
 

@@ -31,6 +31,7 @@
 #include "core/collect/sysctl_list.h"
 #include "core/model/accounts.h"
 #include "core/model/page_metrics.h"
+#include "core/model/zfs_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_vm {
@@ -43,15 +44,6 @@ constexpr SystemMetric kPageEvents = counter_metric(
 constexpr SystemMetric kDaemonWantedPages =
     gauge_metric("memstat_page_daemon_wanted_pages", Tier::kDefault,
                  "Pages that the controller of FreeBSD's page daemon wants to be freed now, by domain.", {"node"});
-
-constexpr SystemMetric kArcBytes =
-    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the ARC, the cache of ZFS, holds now.");
-
-constexpr SystemMetric kArcTargetBytes = gauge_metric("memstat_zfs_arc_target_bytes", Tier::kDefault,
-                                                      "Target size of the ARC in bytes now; a larger ARC shrinks.");
-
-constexpr SystemMetric kArcMinBytes = gauge_metric("memstat_zfs_arc_min_bytes", Tier::kDefault,
-                                                   "Minimum size of the ARC in bytes, even when memory is short.");
 
 constexpr std::string_view kOrigin = "sysctl vm";
 
@@ -199,17 +191,11 @@ bool take_domain_leaf(std::uint32_t domain, std::string_view leaf, std::string_v
 
 using Numbers = std::array<KeyedNumber, std::size(kLeaves)>;
 
-/// Adds the statistics of the ARC. Returns the bytes that it can give back.
-std::uint64_t add_arc(const Numbers& numbers, StagedStatistics& statistics) {
-  const Amount size = numbers[Leaf("kstat.zfs.misc.arcstats.size")].value;
-  const Amount target = numbers[Leaf("kstat.zfs.misc.arcstats.c")].value;
-  const Amount least = numbers[Leaf("kstat.zfs.misc.arcstats.c_min")].value;
-  if (size) statistics.add(kArcBytes, *size);
-  if (target) statistics.add(kArcTargetBytes, *target);
-  if (least) statistics.add(kArcMinBytes, *least);
-  if (!size || !target || !least) return 0;
-  const std::uint64_t kept = std::min(*size, *target);
-  return kept - std::min(kept, *least);
+ArcStats arc_of(const Numbers& numbers) {
+  return {.size = numbers[Leaf("kstat.zfs.misc.arcstats.size")].value,
+          .target = numbers[Leaf("kstat.zfs.misc.arcstats.c")].value,
+          .minimum = numbers[Leaf("kstat.zfs.misc.arcstats.c_min")].value,
+          .evictable = {}};
 }
 
 void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
@@ -254,8 +240,8 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   // Dirty inactive pages go to the laundry first.
   const Amount cached =
       saturating_sum(pages("vm.stats.vm.v_inactive_count").value_or(0), pages("vm.stats.vm.v_cache_count").value_or(0));
-  statistics.add(kAvailableBytes,
-                 saturating_sum(saturating_sum(*pages("vm.stats.vm.v_free_count"), *cached), add_arc(numbers, statistics)));
+  statistics.add(kAvailableBytes, saturating_sum(saturating_sum(*pages("vm.stats.vm.v_free_count"), *cached),
+                                                 add_arc(arc_of(numbers), statistics)));
 }
 
 struct Counter {

@@ -24,6 +24,8 @@
 //   not separate them, and includes packet heads, which are in slab caches. So `sockets` comes last and is that count,
 //   limited to what is otherwise unaccounted. SCTP and fragments, at most 4 MiB, are omitted.
 // - `tracing` is ftrace's ring buffer, without those of instances, which no single file reports.
+// - `arc` is the cache of ZFS, which takes whole pages that meminfo does not count. MemAvailable has none of it, although it
+//   is given back like the page cache.
 //
 // The kernel has no figure for pages that drivers allocate directly, or for those of pipes, Unix sockets, packet rings, RAM
 // disks and firmware. They are the unaccounted memory.
@@ -42,6 +44,7 @@
 #include "core/collect/listed_name.h"
 #include "core/model/accounts.h"
 #include "core/model/page_metrics.h"
+#include "core/model/zfs_metrics.h"
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
@@ -104,6 +107,7 @@ constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
 constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
+constexpr std::string_view kArcstats = "/proc/spl/kstat/zfs/arcstats";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
 /// Other zram devices are not read.
@@ -245,6 +249,7 @@ struct Files {
   Amount cma_pages;
   Amount zswap_pool;  ///< B
   Amount overcommit_mode;
+  ArcStats arc;
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
@@ -264,6 +269,8 @@ void parse_files(std::string_view bundle, CmaPages& cma, Files& files) {
       files.tracing = tracing_bytes(content);
     } else if (path == kZswapPool) {
       files.zswap_pool = parse_u64(trim(content));
+    } else if (path == kArcstats) {
+      files.arc = read_arcstats(content);
     } else if (path == kOvercommit) {
       files.overcommit_mode = parse_u64(trim(content));
     } else if (const std::string_view area = component_after(path, kCmaAreas, file); !area.empty()) {
@@ -360,6 +367,7 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add_if_reported("gpu", sum_of(line("GPUActive"), line("GPUReclaim")));
   accounts.add_if_reported("hardware_corrupted", line("HardwareCorrupted"));
   accounts.add_if_reported("tracing", files.tracing);
+  accounts.add_if_reported("arc", files.arc.size);
 
   const Amount balloon = balloon_bytes(lines, counters, page);
   const std::uint64_t rest = without(without(*line("MemTotal"), *line("MemFree")), accounts.sum());
@@ -434,12 +442,12 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
     }
   }
   // Linux commit 34e431b0ae39 ("/proc/meminfo: provide estimated available memory") (v3.14)
-  if (const Amount available = lines[Line("MemAvailable")].value) {
-    staging.statistics().add(kAvailableBytes, *available);
-  }
+  const Files files = files_of(raw);
+  const std::uint64_t released_by_arc = add_arc(files.arc, staging.statistics());
+  if (const Amount available = lines[Line("MemAvailable")].value)
+    staging.statistics().add(kAvailableBytes, saturating_sum(*available, released_by_arc));
   Accounts accounts(staging.statistics());
   const Counters counters = read_counters(raw.parts[kVmstatPart].view());
-  const Files files = files_of(raw);
   add_parts(files, raw.page_size, state.stacks, lines, counters, accounts);
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, raw.page_size, staging.statistics());
@@ -471,7 +479,7 @@ void find_files(KernelView& view, ListTime when, State& state) {
       }
     }
   }
-  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing}) {
+  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing, kArcstats}) {
     static_cast<void>(list_file(view, when, path, list));
   }
   // Not worth a descriptor each.
@@ -500,8 +508,9 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block",
-                                          "/sys/module/zswap/parameters", "/proc/sys/vm"};
+constexpr std::string_view kReopened[] = {
+    kCmaDirectory,  "/sys/kernel/debug/zswap", "/sys/devices/virtual/block", "/sys/module/zswap/parameters",
+    "/proc/sys/vm", "/proc/spl/kstat/zfs"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 
@@ -536,11 +545,16 @@ constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes,
      "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 if MemTotal does not include it"},
     {kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
+    {kAccountedBytes, "arc: size of /proc/spl/kstat/zfs/arcstats"},
     {kAccountedBytes,
      "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most the otherwise unaccounted memory"},
     {kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {kTotalBytes, "MemTotal"},
-    {kAvailableBytes, "MemAvailable"},
+    {kAvailableBytes,
+     "MemAvailable, and of the cache of ZFS min(size, c) - c_min, at most the sum of its four *_evictable_* amounts"},
+    {kArcBytes, "size of /proc/spl/kstat/zfs/arcstats"},
+    {kArcTargetBytes, "c of arcstats"},
+    {kArcMinBytes, "c_min of arcstats"},
     {kSwapTotalBytes, "SwapTotal"},
     {kSwapFreeBytes, "SwapFree"},
     {kCommitLimitBytes, "CommitLimit"},
@@ -566,7 +580,7 @@ extern const SourceDescriptor descriptor{
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 7,
+    .max_files = 8,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

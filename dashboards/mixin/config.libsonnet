@@ -100,7 +100,7 @@
     reclaimable: 'dentry|buffer_head|radix_tree_node|xarray_node|ext4_extent_status|xfs_(buf|ili)|.*inode.*|.*[vz]node.*|VNODE.*|.*VFS Cache|vm_page.*|vm pgcache|BUF TRIE|solaris|abd_chunk.*|arc_.*|dbuf.*|dmu_.*|dnode.*|sa_cache|zio_.*',
     // Parts of the memory account that do not belong to the kernel, and parts of the kernel's that it can reclaim.
     notKernel: 'anonymous|page_cache|shared|buffers|swap_cache|detached|active|inactive|laundry|cache|unswappable|user_wired|set_aside|hugetlb|cma|balloon|hardware_corrupted',
-    kernelReclaimable: 'slab_reclaimable|kernel_misc',
+    kernelReclaimable: 'slab_reclaimable|kernel_misc|arc',
     // Caches of ZFS on FreeBSD, which the kernel can reclaim.
     zfsCaches: 'abd_chunk.*|arc_.*|zio_(data_)?buf.*',
   },

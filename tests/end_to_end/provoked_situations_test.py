@@ -11,7 +11,7 @@ import sys
 SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
 # Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
 FLOORS = {"first": 0.92, "three": 0.93, "who": 0.96}
-PUBLIC_FLOORS = {"first": 0.68, "three": 0.7, "who": 0.6}
+PUBLIC_FLOORS = {"first": 0.8, "three": 0.85, "who": 0.6}
 
 
 def below(sums, floors):

@@ -50,6 +50,21 @@ def balloon_of(reading):
     return reading.meminfo().get("Balloon", None if pages is None else pages * reading.page_size)
 
 
+def arc_of(reading):
+    """Numbers of the cache of ZFS: {name: number}."""
+    rows = [line.split() for line in reading.text("/proc/spl/kstat/zfs/arcstats").splitlines()[2:]]
+    return {row[0]: int(row[2]) for row in rows if len(row) == 3}
+
+
+def arc_available(reading):
+    arc = arc_of(reading)
+    if not {"size", "c", "c_min"} <= set(arc):
+        return 0
+    evictable = [arc[f"{kind}_evictable_{what}"] for kind in ("mru", "mfu") for what in ("data", "metadata") if f"{kind}_evictable_{what}" in arc]
+    above = max(0, min(arc["size"], arc["c"]) - arc["c_min"])
+    return min(above, sum(evictable)) if evictable else above
+
+
 def accounts(reading):
     """{part: bytes or None for a part that is missing}, in the order in which they are taken."""
     info = reading.meminfo()
@@ -100,6 +115,8 @@ def accounts(reading):
         parts["gpu"] = info.get("GPUActive", 0) + info.get("GPUReclaim", 0)
     if "/sys/kernel/tracing/buffer_total_size_kb" in reading:
         parts["tracing"] = reading.number("/sys/kernel/tracing/buffer_total_size_kb") * 1024
+    if "size" in arc_of(reading):
+        parts["arc"] = arc_of(reading)["size"]
 
     def rest():
         return max(0, info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
@@ -123,7 +140,9 @@ def memory(reading, add, _):
             add("memstat_accounted_bytes", value, part=part)
     add("memstat_unaccounted_bytes", info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
     add("memstat_memory_total_bytes", info["MemTotal"])
-    add("memstat_memory_available_bytes", info.get("MemAvailable"))
+    add("memstat_memory_available_bytes", info["MemAvailable"] + arc_available(reading) if "MemAvailable" in info else None)
+    for name, key in (("", "size"), ("target_", "c"), ("min_", "c_min")):
+        add(f"memstat_zfs_arc_{name}bytes", arc_of(reading).get(key))
     for line, view in VIEWS.items():
         add(f"memstat_{view}_bytes", info.get(line))
     add("memstat_balloon_bytes", balloon_of(reading))

@@ -20,7 +20,7 @@ PATTERNS = """
 /proc/net/stat/nf_conntrack /proc/net/stat/arp_cache /proc/net/stat/ndisc_cache /proc/sys/net/netfilter/nf_conntrack_count
 /proc/sys/net/netfilter/nf_conntrack_max /proc/sys/fs/file-nr /proc/sys/fs/inode-state /proc/sys/fs/dentry-state /proc/sys/kernel/dmesg_restrict /proc/sys/fs/aio-nr
 /proc/sys/fs/aio-max-nr /proc/sys/fs/epoll/max_user_watches /proc/sys/fs/inotify/max_user_* /proc/sys/fs/fanotify/max_user_*
-/proc/sys/vm/overcommit_memory /proc/sys/vm/max_map_count /proc/sys/net/core/somaxconn /proc/sys/net/core/[rw]mem_max
+/proc/spl/kstat/zfs/arcstats /proc/sys/vm/overcommit_memory /proc/sys/vm/max_map_count /proc/sys/net/core/somaxconn /proc/sys/net/core/[rw]mem_max
 /proc/loadavg /proc/stat /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/sys/kernel/pty/nr /proc/sys/kernel/pty/max
 /proc/sys/kernel/shm* /proc/sys/kernel/sem /proc/sys/kernel/msgmni /proc/sys/kernel/tainted /proc/sys/kernel/osrelease /proc/key-users
 /proc/sys/vm/overcommit_memory /proc/sysvipc/* /proc/[0-9]*/statm /proc/[0-9]*/comm

@@ -180,7 +180,7 @@ void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& f
 bool was_never_short(const Evidence& evidence) {
   constexpr double kWellAbove = 0.1;  // far above the zones' reserves
   return !evidence.samples(kDirect).empty() && evidence.moved(kDirect) < evidence.moved(kKills) &&
-         evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kWellAbove;
+         evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= kWellAbove;
 }
 
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
@@ -244,7 +244,7 @@ bool has_freed_other_memory(const Evidence& evidence) {
 void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   const KillEvidence* const victim = last_victim(evidence, false);
   if (victim != nullptr) add_victim(*victim, finding);
-  const bool made_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
+  const bool made_room = evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= 0.1;
   const auto part = largest_part(evidence);
   if (part && (!made_room || has_outgrown(*part, victim))) {
     const bool is_unaccounted = part->name == "unaccounted";
@@ -281,7 +281,7 @@ double released_by_kills(const Evidence& evidence) {
 bool is_contradicted(const Evidence& evidence, const std::vector<ShortZone>& zones) {
   constexpr double kMuch = 0.1;
   if (!evidence.available_bytes || last_victim(evidence, false) == nullptr) return false;
-  if (evidence.share(*evidence.available_bytes - released_by_kills(evidence)) < kMuch) return false;
+  if (evidence.share(available_without_arc(evidence) - released_by_kills(evidence)) < kMuch) return false;
   return was_never_short(evidence) || !zones.empty();
 }
 
@@ -398,7 +398,7 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kPastNeeds{kKills, kLogEvents};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 11> kUses{kLogEvents,
+constexpr std::array<std::string_view, 14> kUses{kLogEvents,
                                                  kGroupEvents,
                                                  kLocalEvents,
                                                  kDirect,
@@ -407,6 +407,9 @@ constexpr std::array<std::string_view, 11> kUses{kLogEvents,
                                                  kGroupKernel,
                                                  kGroupParts,
                                                  kUnaccountedMetric,
+                                                 "memstat_zfs_arc_bytes",
+                                                 "memstat_zfs_arc_target_bytes",
+                                                 "memstat_zfs_arc_min_bytes",
                                                  "memstat_zone_watermark_bytes",
                                                  "memstat_zone_free_cma_bytes"};
 constexpr std::array<std::string_view, 9> kExplains{"memory_low",  "memory_stalls",  "direct_reclaim",

@@ -71,6 +71,49 @@ double mapped_rings(const Evidence& evidence) {
   return sum;
 }
 
+/// Modules that hold whole pages that no file of the kernel counts, and where each tells how much.
+struct HiddenHolder {
+  std::string_view module;
+  std::string_view what;
+  std::string_view where;  ///< a command
+};
+constexpr HiddenHolder kHiddenHolders[] = {
+    {"zfs", "the cache of ZFS (ARC)", "cat /proc/spl/kstat/zfs/arcstats"},
+    {"hv_balloon", "Hyper-V's balloon", "cat /sys/kernel/debug/hv-balloon"},
+    {"vmw_balloon", "VMware's balloon", "cat /sys/kernel/debug/vmmemctl"},
+    {"virtio_balloon", "virtio's balloon", "grep balloon /proc/vmstat"},
+    {"xen_balloon", "Xen's balloon", "cat /sys/devices/system/xen_memory/xen_memory0/info/current_kb"},
+    {"bcachefs", "the btree cache of bcachefs", "grep . /sys/fs/bcachefs/*/btree_cache_size"},
+    {"xfs", "metadata buffers of XFS", "memstatctl types --allocator slab xfs_buf"},
+    {"amdgpu", "buffers of amdgpu", "grep . /sys/class/drm/card*/device/mem_info_gtt_used"},
+    {"ttm", "the page pools of graphics drivers (TTM)", "cat /sys/kernel/debug/ttm/page_pool"},
+    {"i915", "buffers of i915", "cat /sys/kernel/debug/dri/0/i915_gem_objects"},
+    {"nvidia", "pages of the NVIDIA driver", "nvidia-smi -q -d MEMORY"},
+    {"ceph", "the client of Ceph", "cat /sys/kernel/debug/ceph/*/caps"},
+    {"drbd", "DRBD", "cat /sys/module/drbd/parameters/minor_count"},
+    {"brd", "RAM disks", "lsblk -d -o NAME,SIZE /dev/ram*"},
+    {"mlx5_core", "pages given to a Mellanox card", "cat /sys/kernel/debug/mlx5/*/pages/fw_pages_total"},
+    {"lustre", "the client of Lustre", "lctl get_param memused"},
+};
+
+/// Names the loaded modules that may hold it. That they are loaded proves nothing, so they are facts and no culprits.
+void add_hidden_holders(const Evidence& evidence, Finding& finding) {
+  const InspectionAnswer* const loaded = evidence.inspection("modules");
+  if (loaded == nullptr) return;
+  constexpr std::size_t kMaxNamed = 3;
+  std::size_t named = 0;
+  for (const HiddenHolder& one : kHiddenHolders) {
+    const bool is_loaded = std::any_of(loaded->holders.begin(), loaded->holders.end(),
+                                       [&](const Holder& holder) { return holder.name == one.module; });
+    if (!is_loaded) continue;
+    if (++named > kMaxNamed) break;
+    finding.fact(
+        {.text = "module " + std::string(one.module) + " is loaded: " + std::string(one.what) + " may be part of it",
+         .source = "who/modules"});
+    finding.then(one.where);
+  }
+}
+
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
   if (unaccounted == nullptr) return;
@@ -106,6 +149,7 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   }
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
+  add_hidden_holders(evidence, finding);
   finding.then("lsmod | head -40").then("ss -xm | head -20");
   // Pages of pipes are unaccounted, but charged to groups.
   if (charged) {
@@ -316,7 +360,8 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
-constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "memstat_oom_kills_total", "who/rings"};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "memstat_oom_kills_total", "who/rings",
+                                                 "who/modules"};
 constexpr std::string_view kUnaccountedExplains[] = {"machine_oom_kill"};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};

@@ -33,7 +33,7 @@ function(config) {
     kernel_stacks: 'yellow', page_tables: 'purple', secondary_page_tables: 'dark-purple', memory_map: 'super-light-yellow', sockets: 'light-red', tracing: 'super-light-red',
     zswap: 'light-yellow', zsmalloc: 'dark-yellow', bounce: 'semi-dark-orange', writeback_copies: 'semi-dark-yellow', gpu: 'light-green', cma: 'dark-green',
     hugetlb: 'semi-dark-purple', balloon: 'super-light-purple', hardware_corrupted: 'semi-dark-red', kmem: 'red', wired_other: 'orange', pv_entries: 'yellow',
-    set_aside: 'semi-dark-green', 'in no account': 'dark-red', free: 'green',
+    set_aside: 'semi-dark-green', arc: '#9d7660', 'in no account': 'dark-red', free: 'green',
   },
   // Firing alerts. For alerts evaluated every ten minutes or more rarely, the last result, which Prometheus shows for only
   // five.

@@ -405,5 +405,28 @@ TEST_F(LiveMemory, IsAccountedForButOnePercent) {
 
 INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemory, shown_by("linux_memory"), name_of_capture);
 
+constexpr const char* kArcstats =
+    "13 1 0x01 123 33456 1000000 2000000\nname                            type data\nhits                            4    "
+    "7\n"
+    "c                               4    90000000\nc_min                           4    20000000\n"
+    "size                            4    80000000\n";
+
+TEST_F(Memory, OfTheCacheOfZfsIsAPartAndCanBeGivenBack) {
+  set_line("MemFree", "300000 kB");
+  put("/proc/meminfo", view_.contents["/proc/meminfo"][0] + "MemAvailable: 100000 kB\n");
+  const std::int64_t before = unaccounted();
+  EXPECT_EQ(part("arc"), -1) << "without ZFS";
+  put("/proc/spl/kstat/zfs/arcstats", kArcstats);
+  EXPECT_EQ(part("arc"), 78125);
+  EXPECT_EQ(unaccounted(), before - 78125);
+  EXPECT_EQ(find_statistic(reader_->staging, kAvailableBytes), 102400000U + 60000000U);
+  put("/proc/spl/kstat/zfs/arcstats",
+      std::string(kArcstats) + "mru_evictable_data 4 1000\nmru_evictable_metadata 4 0\nmfu_evictable_data 4 234\n");
+  EXPECT_EQ(part("arc"), 78125);
+  EXPECT_EQ(find_statistic(reader_->staging, kAvailableBytes), 102400000U + 1234U) << "the rest is in use";
+  put("/proc/spl/kstat/zfs/arcstats", "13 1 0x01\nname type data\nsize 4 99");
+  EXPECT_EQ(part("arc"), -1) << "truncated";
+}
+
 }  // namespace
 }  // namespace memstat::linux_memory_test

@@ -39,5 +39,29 @@ TEST_F(Arc, AMinimumThatWasRaisedKeepsIt) {
   EXPECT_EQ(words(0.05, 0.4, 0.4, 0.09), "") << "it is small";
 }
 
+/// A machine with Linux and an ARC of 8 of 16 GiB, which is in what is available.
+EvidenceOfMachine with_linux_arc(double free) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_zfs_arc_bytes", 8 * EvidenceOfMachine::kGiB);
+  machine.metric("memstat_zfs_arc_target_bytes", 8 * EvidenceOfMachine::kGiB);
+  machine.metric("memstat_zfs_arc_min_bytes", EvidenceOfMachine::kGiB / 2);
+  machine.evidence.available_bytes = 7.5 * EvidenceOfMachine::kGiB + free;
+  machine.part("arc", 8 * EvidenceOfMachine::kGiB);
+  return machine;
+}
+
+TEST(ArcOfLinux, IsACacheAndHealthy) { EXPECT_EQ(with_linux_arc(EvidenceOfMachine::kMiB).words(), ""); }
+
+TEST(ArcOfLinux, ThatDidNotShrinkInTimeExplainsAKill) {
+  EvidenceOfMachine machine = with_linux_arc(EvidenceOfMachine::kMiB);
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.metric("memstat_allocation_stalls_total", 0, {"Normal"});
+  machine.evidence.kills = {
+      {.command = "cc1", .constraint = "none", .group = "/b", .pid = 7, .program_bytes = 1e8, .seconds_ago = 2}};
+  ASSERT_EQ(machine.words(), "now arc_stuck");
+  EXPECT_EQ(machine.find()[0].headline, "Memory ran out while the ZFS cache (ARC) held 8 GiB: it did not shrink in time");
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U);
+}
+
 }  // namespace
 }  // namespace memstat::causes::arc

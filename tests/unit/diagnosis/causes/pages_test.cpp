@@ -213,5 +213,17 @@ TEST(Pages, CompactionThatFailsNowAndThenIsNotable) {
   EXPECT_EQ(machine.words(), "notable compaction_fails");
 }
 
+TEST(Pages, ThatNobodyCountsMayBeOfAModuleThatIsLoaded) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_unaccounted_bytes", 8 * kGiB);
+  Holder balloon;
+  balloon.name = "hv_balloon";
+  machine.evidence.inspections = {answer_to("modules", {balloon})};
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "wasteful unaccounted_large");
+  EXPECT_EQ(found[0].next.at(0), "cat /sys/kernel/debug/hv-balloon");
+  EXPECT_TRUE(found[0].who.empty()) << "it is loaded, which proves nothing";
+}
+
 }  // namespace
 }  // namespace memstat::causes::pages

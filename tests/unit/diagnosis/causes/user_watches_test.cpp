@@ -51,9 +51,9 @@ TEST(UserWatches, AreAtLeastWhatTheProcessesThatWereReachedHave) {
 
 TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
   const std::vector<std::string_view> questions = questions_of({});
-  EXPECT_EQ(questions,
-            (std::vector<std::string_view>{"group-limits", "files", "quotas", "tmpfs", "unmapped", "maps", "user-tasks",
-                                           "mounts", "message-queues", "zombies", "rings", "queues", "inotify", "watches"}));
+  EXPECT_EQ(questions, (std::vector<std::string_view>{"group-limits", "files", "quotas", "tmpfs", "unmapped", "maps",
+                                                      "user-tasks", "mounts", "message-queues", "zombies", "rings",
+                                                      "modules", "queues", "inotify", "watches"}));
   EXPECT_GT(kMiB, 0);
 }
 
