@@ -26,6 +26,8 @@ inline void give_back_free_heap() {
 inline void share_one_heap() {
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   if (std::getenv("MALLOC_ARENA_MAX") == nullptr) mallopt(M_ARENA_MAX, 1);
+  // Large blocks go back at once. Otherwise the first one that is freed, the kernel's types of 6 MB, raises the threshold.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
 }
 

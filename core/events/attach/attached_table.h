@@ -28,7 +28,13 @@ class AttachedTable : public EventTable {
   virtual Result<void> attach(const btf& types) = 0;
   virtual void detach() = 0;
   [[nodiscard]] bool is_open() const { return object_ != nullptr; }
+  /// Reads the kernel's types, unless they are in memory.
+  Result<void> read_types();
+  /// Called before the kernel loads programs, for which libbpf reads the types again: two copies are the peak of the start.
+  /// References to types are invalid from then on.
+  void release_types() { types_.reset(); }
 
+  BtfPointer types_;      // only during open()
   ObjectPointer object_;  // destroyed last: derived classes hold what is attached
 };
 

@@ -36,12 +36,21 @@ EventCost cost_of(double events, double counted_ns, double passed_over_ns) {
 
 }  // namespace
 
-Result<void> AttachedTable::open() {
-  const auto types = kernel_types();
+Result<void> AttachedTable::read_types() {
+  if (types_) return {};
+  auto types = kernel_types();
   if (!types) return types.error();
-  auto result = check(**types);
-  if (result) result = load(**types);
-  if (result) result = attach(**types);
+  types_ = *std::move(types);
+  return {};
+}
+
+Result<void> AttachedTable::open() {
+  auto result = read_types();
+  if (result) result = check(*types_);
+  if (result) result = load(*types_);
+  if (result) result = read_types();
+  if (result) result = attach(*types_);
+  release_types();
   if (!result) {
     detach();
     object_.reset();
@@ -64,6 +73,7 @@ Result<void> GovernedTable::load_programs_of(std::span<const unsigned char> prog
     return refused("the constants of the programs", error);
   }
   if (auto result = prepare(); !result) return result;
+  release_types();
   const auto cpus = load_programs(object_.get());
   if (!cpus) return cpus.error();
   cpu_count_ = *cpus;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -44,6 +45,20 @@ bool has_member_within(const btf& types, __u32 id, std::string_view member, int 
     if (*name == '\0' ? has_member_within(types, members[i].type, member, depth - 1) : member == name) return true;
   }
   return false;
+}
+
+/// btf__parse_raw() holds two copies of the file for a moment. Where the kernel lets the file be
+/// mapped (Linux 6.16), one is enough. Returns nullptr if it cannot be.
+btf* copy_of_mapped_types() {
+  const UniqueFd file(::open(kBtfFile, O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || status.st_size <= 0) return nullptr;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (bytes == MAP_FAILED) return nullptr;
+  btf* const types = btf__new(bytes, static_cast<__u32>(size));
+  ::munmap(bytes, size);
+  return types;
 }
 
 /// Adds the facts from a program's fdinfo (kernel/bpf/syscall.c, bpf_prog_show_fdinfo; recursion_misses since 5.12).
@@ -89,7 +104,9 @@ Error not_present(std::string_view what, std::string_view why) { return system_e
 
 Result<BtfPointer> kernel_types() {
   libbpf_set_print(nullptr);
-  BtfPointer types(btf__parse_raw(kBtfFile));
+  BtfPointer types(copy_of_mapped_types());
+  if (types) return types;
+  types.reset(btf__parse_raw(kBtfFile));
   if (types) return types;
   if (errno == ENOENT)
     return not_present(kBtfFile, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF is off), or sysfs is not mounted");
@@ -171,7 +188,8 @@ Result<ObjectPointer> open_programs(std::span<const unsigned char> elf) {
   // fails without it. With a file name, it uses the kernel's own types only.
   bpf_object_open_opts options{};
   options.sz = sizeof options;
-  options.btf_custom_path = kBtfFile;
+  // It reads them a second time then, which is the peak of the start's memory.
+  if (!may_list_module_types(begin_of(kStatus))) options.btf_custom_path = kBtfFile;
   ObjectPointer object(bpf_object__open_mem(elf.data(), elf.size(), &options));
   if (!object) return refused("bpf_object__open_mem", errno);
   return object;

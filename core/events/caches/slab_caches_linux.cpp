@@ -105,6 +105,7 @@ Result<void> SlabCaches::load(const btf& types) {
   if (error != 0) return refused("the maps of the program", error);
   const bpf_map* groups = bpf_object__find_map_by_name(object_.get(), "groups");
   if (groups == nullptr) return refused("the maps of the program", EINVAL);
+  release_types();
   error = bpf_object__load(object_.get());
   // The verifier's errors on a kernel that keeps its slabs in a way unknown to this program.
   if (error == -EINVAL || error == -EACCES || error == -E2BIG) return not_present(kIterator, kUnknownSlabs);
