@@ -6,6 +6,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/model/log_fields.h"
+#include "core/model/log_privacy.h"
 #include "core/model/log_wordings.h"
 
 namespace memstat {
@@ -28,11 +29,13 @@ bool is_context_of(std::string_view context, std::string_view kill) {
   return !pid.empty() && rest.starts_with(pid) && rest.substr(pid.size()).starts_with(' ');
 }
 
-/// Replaces unprintable bytes. The kernel escapes them already, but one newline would make the rest of the table unreadable.
+/// Replaces unprintable bytes, and addresses. The kernel escapes bytes already, but one newline would make the rest of the
+/// table unreadable.
 void assign_line(std::string& place, std::string_view line) {
   place.assign(line.substr(0, KernelLogBook::kMaxLine));
   std::replace_if(
       place.begin(), place.end(), [](char byte) { return byte < ' ' || byte > '~'; }, '?');
+  mask_addresses(place);
 }
 
 void append_number(Buffer& out, std::string_view word, std::uint64_t number) {

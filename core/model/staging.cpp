@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/utf8.h"
+#include "core/model/log_privacy.h"
 
 namespace memstat {
 
@@ -126,6 +127,11 @@ void Staging::add_note(std::string_view text) {
   if (note_.size() + kBetween.size() + text.size() > kMaxNoteSize) return;
   if (!note_.empty()) note_ += kBetween;
   note_ += text;
+}
+
+void Staging::set_kernel_log(std::string_view table) {
+  kernel_log_.assign(table);
+  mask_addresses(kernel_log_);  // of recordings whose lines were kept as they are
 }
 
 }  // namespace memstat

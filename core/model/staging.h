@@ -204,7 +204,7 @@ class Staging {
   /// The events of the kernel's log as a table (core/model/kernel_log.h); "" for none. Cleared by reset(), which keeps the
   /// storage.
   [[nodiscard]] const std::string& kernel_log() const { return kernel_log_; }
-  void set_kernel_log(std::string_view table) { kernel_log_.assign(table); }
+  void set_kernel_log(std::string_view table);
 
   /// Bytes of each size class that has a bit in Field::kSizeMask; empty if the allocator reports none.
   [[nodiscard]] std::vector<std::uint64_t>& size_classes() { return size_classes_; }
