@@ -9,9 +9,9 @@
 //
 // Parts of the account: the queues, and the wired pages by holder. These are the kernel's own, disjoint figures. kmem is the
 // memory of uma(9) and malloc(9). Page tables and pv entries are the pmap's, on amd64 only. buffers are wired by the buffer
-// cache, user_wired by mlock(2); a page wired by both counts as buffers. wired_other is the rest of v_wire_count: kernel
-// stacks, the array of pages, driver memory. Unaccounted are pages in per-CPU caches (zones "vm pgcache" of uma, if the
-// kernel reports them) and pages in transit.
+// cache, user_wired by mlock(2), and no more in the active queue; a page wired by both counts as buffers.
+// wired_other is the rest of v_wire_count: kernel stacks, the array of pages, driver memory. Unaccounted are pages in
+// per-CPU caches (zones "vm pgcache" of uma, if the kernel reports them) and pages in transit.
 //
 // The ARC, the cache of ZFS, is in kmem. It gives memory back down to its minimum, so that part is available. An ARC above
 // its target is not shrinking as it should, and what it holds above the target is not counted. The kernel computes all of
@@ -198,6 +198,22 @@ ArcStats arc_of(const Numbers& numbers) {
           .evictable = {}};
 }
 
+/// The bytes of pages that are wired by mlock(2) and still in the active queue, until the page daemon meets them there: what
+/// the parts exceed the used memory by, at most all that is locked.
+std::uint64_t counted_twice(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size) {
+  const auto pages = [&](Leaf leaf) { return numbers[leaf].value.value_or(0); };
+  std::uint64_t counted = all.sizes[kUnswappable].value_or(0);
+  for (const Leaf leaf :
+       {Leaf("vm.stats.vm.v_active_count"), Leaf("vm.stats.vm.v_inactive_count"), Leaf("vm.stats.vm.v_laundry_count"),
+        Leaf("vm.stats.vm.v_cache_count"), Leaf("vm.stats.page.nofreeq_size"), Leaf("vm.stats.vm.v_wire_count")}) {
+    counted = saturating_sum(counted, pages(leaf));
+  }
+  const std::uint64_t total = pages("vm.stats.vm.v_page_count");
+  const std::uint64_t used = total - std::min(total, pages("vm.stats.vm.v_free_count"));
+  const std::uint64_t excess = counted - std::min(counted, used);
+  return saturating_product(std::min(excess, pages("vm.stats.vm.v_user_wire_count")), page_size);
+}
+
 void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
   const auto bytes = [&](Leaf leaf) -> Amount { return numbers[leaf].value; };
   const auto pages = [&](Leaf leaf) -> Amount {
@@ -205,7 +221,9 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
     return saturating_product(*numbers[leaf].value, page_size);
   };
   Accounts accounts(statistics);
-  accounts.add("active", pages("vm.stats.vm.v_active_count"));
+  Amount active = pages("vm.stats.vm.v_active_count");
+  if (active) *active -= std::min(*active, counted_twice(numbers, all, page_size));
+  accounts.add("active", active);
   accounts.add("inactive", pages("vm.stats.vm.v_inactive_count"));
   accounts.add_if_reported("laundry", pages("vm.stats.vm.v_laundry_count"));  // since 11.2
   // The only queue without a total in vm.stats.

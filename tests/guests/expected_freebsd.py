@@ -289,6 +289,9 @@ def pages(sysctls, add):
               "user_wired": count["user_wire_count"] * size}
     held = sum(parts[name] for name in ("kmem", "page_tables", "pv_entries", "buffers", "user_wired"))
     parts["wired_other"] = max(0, count["wire_count"] * size - held)
+    # Locked pages that are still in the active queue count as locked only.
+    twice = sum(parts.values()) - (count["page_count"] - count["free_count"]) * size
+    parts["active"] -= max(0, min(twice, count["user_wire_count"] * size, parts["active"]))
     for name, number in parts.items():
         add("memstat_accounted_bytes", number, part=name)
     total = count["page_count"] * size

@@ -40,7 +40,7 @@ constexpr std::array kReasons{
     Reason{.name = "freebsd_oom_reclaim",
            .text = "failed to reclaim memory",
            .what = "the page daemon found nothing to free",
-           .effect = "The largest program was killed, which need not be the cause.",
+           .effect = "Memory and swap were used up. The largest program was killed first, which need not be the cause.",
            .next = "top -b -o res 10"},
     Reason{.name = "freebsd_oom_page_wait",
            .text = "a thread waited too long to allocate a page",
@@ -57,15 +57,20 @@ void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found
   const double kills = moved_by(evidence, kLogged, "oom_kill");
   const Reason& reason = kReasons[cause.row];
   if (kills <= 0 || evidence.kills.empty() || evidence.kills.back().constraint != reason.text) return;
+  // The kernel takes the largest program first. The later victims are bystanders, which only were larger than the rest.
+  const auto recent = static_cast<std::size_t>(std::min(kills, static_cast<double>(evidence.kills.size())));
+  const KillEvidence& first = evidence.kills[evidence.kills.size() - recent];
   const KillEvidence& last = evidence.kills.back();
+  const std::string victim = short_name(first.command) + " (pid " + std::to_string(first.pid) + ")";
   Finding& finding =
       add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                   "The kernel killed " + counted(kills, "process", "processes") + ": " + std::string(reason.what));
   finding.is_about(kAccountAllocator, "active");
   finding.fact(fact_of(evidence, kills, "kill", kLogged));
-  finding.fact({.text = "the last victim was " + short_name(last.command) + " (pid " + std::to_string(last.pid) + ")",
-                .source = "freebsd_kernel_log"});
-  finding.by("process", short_name(last.command) + " (pid " + std::to_string(last.pid) + ")");
+  std::string victims = (recent == 1 ? "the victim was " : "the first victim was ") + victim;
+  if (recent > 1) victims += ", the last " + short_name(last.command) + " (pid " + std::to_string(last.pid) + ")";
+  finding.fact({.text = std::move(victims), .source = "freebsd_kernel_log"});
+  finding.by("process", victim);
   finding.leads_to(reason.effect).then("memstatctl events").then(reason.next);
 }
 

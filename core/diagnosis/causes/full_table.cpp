@@ -145,7 +145,8 @@ constexpr std::array kTables{
           .who = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl kern.maxfiles",
           .inspection = "files",
-          .needs = {"table/files"}},
+          .needs = {"table/files"},
+          .logs = "files_full"},
     Table{.name = "processes_full",
           .type = "processes",
           .system = CauseSystem::kFreeBsd,
@@ -153,7 +154,8 @@ constexpr std::array kTables{
           .effect = "fork fails with EAGAIN, except for root.",
           .who = "ps -axo uid,ppid,pid,state,comm",
           .limit = "sysctl kern.maxproc",
-          .needs = {"table/processes"}},
+          .needs = {"table/processes"},
+          .logs = "processes_full"},
     Table{.name = "sockets_full",
           .type = "sockets",
           .system = CauseSystem::kFreeBsd,
@@ -167,12 +169,13 @@ constexpr std::array kTables{
           .type = "pipe_buffers",
           .system = CauseSystem::kFreeBsd,
           .things = "pipe buffers",
-          .effect = "New pipes get small buffers. Later they fail with ENOMEM.",
+          .effect = "New pipes get small buffers, and then pipe(2) fails with ENOMEM.",
           .who = "fstat | grep pipe | head",
           .limit = "sysctl kern.ipc.maxpipekva",
           .inspection = "pipes",
           .needs = {"table/pipe_buffers"},
-          .full_share = 0.975},  // pipebuf_reserv in sys/kern/sys_pipe.c is 2 %, and a buffer has a page or more
+          .logs = "pipes_full",
+          .full_share = 0.97},  // users are refused 2 % earlier, less the buffers of one pipe; on 15.0 at 97.07 % of 2 MiB
     Table{.name = "user_wired_full",
           .type = "user_wired",
           .system = CauseSystem::kFreeBsd,
@@ -301,7 +304,7 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
   auto judgement = judge(evidence, *state);
   const bool is_refused = (table.is_swept && state->refused > 0 && !state->ended_ago) ||
                           (!table.logs.empty() && state->share >= kNearShare && has_logged(evidence, table.logs));
-  if (is_refused) judgement = {Severity::kNow, Certainty::kConfirmed};
+  if (is_refused && !judgement) judgement = {Severity::kNow, Certainty::kConfirmed};
   if (!judgement) return;
   const std::string things = "The table of " + std::string(table.things.empty() ? type.name : table.things);
   std::string headline = limit_headline(things, judgement->severity, *state);
@@ -309,6 +312,7 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
     judgement = {Severity::kNow, evidence.polls >= 2 ? Certainty::kLikely : Certainty::kPossible};
     headline = things + " is full except for root: " + used_words(*state);
   }
+  if (is_refused) judgement = {Severity::kNow, Certainty::kConfirmed};  // the kernel's log says so
   const Severity severity = table.is_harmless ? Severity::kNotable : judgement->severity;
   const Certainty certainty = table.is_harmless ? Certainty::kPossible : judgement->certainty;
   Finding& finding = add_finding(found, cause, severity, certainty, std::move(headline));

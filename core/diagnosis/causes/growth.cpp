@@ -11,6 +11,8 @@
 namespace memstat::causes::growth {
 namespace {
 
+constexpr std::string_view kUnaccountedGrowth = "unaccounted_growth";
+
 struct Kind {
   std::string_view name;
   CauseSystem system = CauseSystem::kBoth;  ///< of the first row with this name
@@ -220,7 +222,7 @@ constexpr std::array kKinds{
          .next = "ss -tmpn | head -40",
          .inspection = "queues",
          .runbook = "MemstatSocketPressure"},
-    Kind{.name = "unaccounted_growth",
+    Kind{.name = kUnaccountedGrowth,
          .allocator = "account",
          .types = {"unaccounted"},
          .what = "Unaccounted memory",
@@ -386,6 +388,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const GrowthEvidence& growth : evidence.growing) {
     const Kind& kind = kKinds[kind_of(evidence, growth)];
     if (kind.name != cause.name) continue;
+    // Parts of the account that overlap make the rest negative, and it rises to 0 as they part. That is nobody's memory.
+    if (kind.name == kUnaccountedGrowth && growth.now <= growth.gain / 2) continue;
     const auto to_limit = outlook(growth, growth.limit_seconds);
     const auto to_end = outlook(growth, growth.memory_seconds);
     const double before = growth.now - growth.gain;

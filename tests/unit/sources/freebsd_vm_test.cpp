@@ -122,6 +122,21 @@ TEST_F(FreebsdVm, DividesMemoryIntoPartsThatDoNotOverlap) {
   EXPECT_EQ(sum_of_statistics(reader_->staging, "accounted_part_missing").count, 0U);
 }
 
+TEST_F(FreebsdVm, LockedPagesThatAreStillInTheirQueueCountOnce) {
+  ASSERT_TRUE(refresh_it());
+  const auto before = find_statistic(reader_->staging, kUnaccountedBytes);
+  ASSERT_TRUE(before);
+  const std::uint64_t rest = *before / kPage;
+  kernel_.set_u32("vm.stats.vm.v_active_count", static_cast<std::uint32_t>(250 + rest + 4));  // 4 of the 9 wired by mlock(2)
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(find_statistic(reader_->staging, kUnaccountedBytes), 0U);
+  kernel_.set_u32("vm.stats.vm.v_active_count", static_cast<std::uint32_t>(250 + rest + 4 + 9));
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(static_cast<std::int64_t>(find_statistic(reader_->staging, kUnaccountedBytes).value_or(0)),
+            -4 * static_cast<std::int64_t>(kPage))
+      << "no more than the locked pages count twice";
+}
+
 TEST_F(FreebsdVm, NeverTakesMoreFromWiredPagesThanThereAre) {
   kernel_.set_u64("vm.uma_kmem_total", 180 * kPage);
   ASSERT_TRUE(refresh_it());

@@ -25,6 +25,29 @@ TEST(FreeBsdLogCauses, AKillHasTheReasonOfItsLine) {
   EXPECT_EQ(machine.words(), "") << "kills of before";
 }
 
+TEST(FreeBsdLogCauses, TheFirstVictimIsNamedNotTheLastBystander) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 2, {"oom_kill"});
+  KillEvidence kill;
+  kill.constraint = "failed to reclaim memory";
+  for (const auto& [command, pid] : {std::pair("older", 1), std::pair("prov", 2), std::pair("syslogd", 3)}) {
+    kill.command = command;
+    kill.pid = static_cast<std::uint64_t>(pid);
+    machine.evidence.kills.push_back(kill);
+  }
+  const Finding finding = machine.find().at(0);
+  ASSERT_EQ(finding.who.size(), 1U);
+  EXPECT_EQ(finding.who[0].name, "prov (pid 2)");
+}
+
+TEST(FreeBsdLogCauses, ATableThatTheLogCallsFullIsConfirmed) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kTable, "files", 955, 1000);
+  machine.moved("memstat_kernel_log_events_total", 3, {"files_full"});
+  ASSERT_EQ(machine.find().size(), 1U);
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
+}
+
 TEST(FreeBsdLogCauses, ARefusalIsNewsWhereItsTableIsNotFull) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.moved("memstat_kernel_log_events_total", 3, {"files_full"});
