@@ -32,6 +32,13 @@ class Clock {
     return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
   }
 
+  /// CPU time that the calling thread has used, ns; 0 if unknown.
+  [[nodiscard]] virtual std::int64_t thread_cpu_ns() const {
+    timespec used{};
+    if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0) return 0;
+    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+  }
+
   /// monotonic_ns() as a TimePoint.
   [[nodiscard]] TimePoint now() const { return TimePoint(std::chrono::nanoseconds(monotonic_ns())); }
 };
@@ -50,6 +57,13 @@ class SystemClock final : public Clock {
 inline const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
+}
+
+/// The first time after `now_ns` in a schedule that has `due_ns` and an interval. Missed times are skipped: polls that
+/// follow a slow one are not made up for.
+constexpr std::int64_t next_in_schedule(std::int64_t due_ns, std::int64_t interval_ns, std::int64_t now_ns) {
+  const std::int64_t step_ns = interval_ns < 1 ? 1 : interval_ns;
+  return now_ns < due_ns ? due_ns : due_ns + step_ns * ((now_ns - due_ns) / step_ns + 1);
 }
 
 #if defined(CLOCK_BOOTTIME)

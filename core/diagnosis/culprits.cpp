@@ -21,9 +21,9 @@ std::string name_of(const Holder& holder) {
   return short_name(holder.command) + " (pid " + std::to_string(holder.pid) + ")";
 }
 
-/// "nginx (pid 812) has 9012 open files", "/dev/shm has 3 GiB".
+/// "nginx (pid 812) has 9012 open files", "/dev/shm has at least 3 GiB".
 Fact fact_of(const InspectionAnswer& answer, const Holder& holder) {
-  std::string text = name_of(holder) + " has ";
+  std::string text = name_of(holder) + " has " + std::string(at_least(answer));
   if (holder.bytes) {
     text += bytes_text(static_cast<double>(*holder.bytes));
     if (answer.things.starts_with("of ")) text += " " + std::string(answer.things);
@@ -105,6 +105,16 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
   }
 }
 
+/// Says that others may hold more, and how much of the machine was examined.
+void add_share(const InspectionAnswer& answer, Finding& finding) {
+  const std::string seen = seen_text(answer);
+  if (!answer.is_cut || seen.empty()) return;
+  finding.fact({.text = "examined: " + seen,
+                .source = "who/" + std::string(answer.question),
+                .value = static_cast<double>(answer.seen.value_or(0)),
+                .limit = answer.total ? std::optional(static_cast<double>(*answer.total)) : std::nullopt});
+}
+
 /// "812" of "nginx (pid 812)"; "": none.
 std::string_view pid_of(std::string_view process) {
   constexpr std::string_view kBefore = " (pid ";
@@ -143,7 +153,9 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     // If the finding names a killed process, the processes still running are not the cause.
     const bool has_process = !named(finding, "process").empty();
     const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.inspection);
-    if (answer != nullptr) name_holders(*answer, finding);
+    if (answer == nullptr) continue;
+    name_holders(*answer, finding);
+    add_share(*answer, finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
 }

@@ -123,8 +123,8 @@ void name_amounts(const Evidence& evidence, std::string_view group, Finding& fin
   for (const GroupAmount& one : largest_amounts(amounts_below(*answer, group))) {
     const bool is_bytes = answer->things.starts_with("of ");
     finding.by("group", one.group)
-        .fact({.text = "processes in " + short_name(one.group) + " have " + amount_text(one.sum, is_bytes) + " " +
-                       std::string(answer->things),
+        .fact({.text = "processes in " + short_name(one.group) + " have " + std::string(at_least(*answer)) +
+                       amount_text(one.sum, is_bytes) + " " + std::string(answer->things),
                .source = "who/" + std::string(answer->question),
                .value = one.sum});
   }

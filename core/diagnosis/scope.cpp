@@ -52,6 +52,10 @@ bool compares_with_memory(const Cause& cause) {
 /// Why an answer is not about all that was asked; "": it is.
 std::string why_partial(const InspectionAnswer& answer) {
   if (!answer.view.is_whole()) return answer.view.words_and_permit();
+  if (answer.is_cut) {
+    const std::string seen = seen_text(answer);
+    return "memstatctl who " + std::string(answer.question) + " had time for only " + (seen.empty() ? "a part" : seen);
+  }
   if (answer.refused == 0) return {};
   return "memstatctl who " + std::string(answer.question) + " may not examine at least " +
          counted(static_cast<double>(answer.refused), "process", "processes") + "; run it as root with CAP_SYS_PTRACE";
@@ -68,11 +72,13 @@ ViewParts parts_behind(std::string_view need) {
 
 std::string why_unseen(const Evidence& evidence, const Cause& cause) {
   ViewParts parts = compares_with_memory(cause) ? ViewParts(ViewPart::kMemory) : ViewParts();
-  for (const std::string_view need : cause.needs) {
-    parts = parts | parts_behind(need);
-    if (!need.starts_with(kInspection)) continue;
-    const InspectionAnswer* const answer = evidence.inspection(need.substr(kInspection.size()));
-    if (std::string why = answer == nullptr ? std::string() : why_partial(*answer); !why.empty()) return why;
+  for (const std::string_view need : cause.needs) parts = parts | parts_behind(need);
+  for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
+    for (const std::string_view name : names) {
+      if (!name.starts_with(kInspection)) continue;
+      const InspectionAnswer* const answer = evidence.inspection(name.substr(kInspection.size()));
+      if (std::string why = answer == nullptr ? std::string() : why_partial(*answer); !why.empty()) return why;
+    }
   }
   return evidence.view.of(parts).words_and_permit();
 }

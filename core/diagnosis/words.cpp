@@ -61,6 +61,15 @@ std::string counted(double count, std::string_view singular, std::string_view pl
   return plural.empty() ? text.append(singular).append("s") : text.append(plural);
 }
 
+std::string_view at_least(const InspectionAnswer& answer) { return answer.is_cut ? "at least " : ""; }
+
+std::string seen_text(const InspectionAnswer& answer) {
+  if (!answer.seen || answer.parts.empty()) return {};
+  const bool has_total = answer.total.value_or(0) >= *answer.seen && answer.total;
+  return std::to_string(*answer.seen) + (has_total ? " of " + std::to_string(*answer.total) : "") + " " +
+         std::string(answer.parts);
+}
+
 std::string cut_text(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);
   constexpr std::string_view kDots = "...";

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/inspection.h"
+
 namespace memstat {
 
 /// "512 B", "31 MiB", "1.5 GiB".
@@ -21,6 +23,11 @@ std::string duration_words(double seconds);
 std::string rate_text(double per_second, bool is_bytes);
 /// "1 process", "3 processes": `singular` with an s, or `plural`.
 std::string counted(double count, std::string_view singular, std::string_view plural = {});
+
+/// "at least " before an amount of an answer that was cut; "" if the answer is whole.
+std::string_view at_least(const InspectionAnswer& answer);
+/// How much of the machine an answer saw: "7995 of 8400 open files", in digits. "": unknown.
+std::string seen_text(const InspectionAnswer& answer);
 
 /// At most `width` characters, truncated with "...". Does not cut UTF-8 characters.
 std::string cut_text(std::string_view text, std::size_t width);

@@ -30,8 +30,11 @@ void make_labels(Holder& holder) {
   }
 }
 
-/// Sorts holders, largest first, and keeps at most kMaxHolders.
+/// Sorts holders, largest first, and keeps at most kMaxHolders. A whole answer has seen everything, although some of it came
+/// and went meanwhile. If more was seen than there should be, the total counts something else.
 void finish(InspectionAnswer& answer) {
+  if (answer.total && !answer.is_partial()) answer.total = answer.seen;
+  if (answer.total && answer.seen.value_or(0) > *answer.total) answer.total.reset();
   std::vector<Holder>& all = answer.holders;
   const std::size_t kept = std::min(all.size(), kMaxHolders);
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), is_larger);
@@ -41,11 +44,12 @@ void finish(InspectionAnswer& answer) {
 
 class AnswerTable final : public TextTableSource {
  public:
-  AnswerTable(KernelView& machine, const Inspection& inspection) : machine_(machine), inspection_(inspection) {}
+  AnswerTable(KernelView& machine, const Inspection& inspection, const InspectionBounds& bounds)
+      : machine_(machine), inspection_(inspection), bounds_(bounds) {}
 
   Result<void> open() override { return {}; }
   Result<void> read(Buffer& out) override {
-    auto answer = inspect(machine_, inspection_);
+    auto answer = inspect(machine_, inspection_, bounds_);
     if (!answer) return answer.error();
     out.assign(write_answer(*answer));
     return {};
@@ -54,6 +58,7 @@ class AnswerTable final : public TextTableSource {
  private:
   KernelView& machine_;
   const Inspection& inspection_;
+  const InspectionBounds& bounds_;
 };
 
 std::string number_or_nothing(const std::optional<std::uint64_t>& number) { return number ? std::to_string(*number) : ""; }
@@ -86,7 +91,21 @@ bool read_holder(std::string_view line, Holder& holder) {
          read_number(line, holder.limit);
 }
 
-/// Parses "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order.
+/// Parses " seen 7995 total 8400", each of which may be absent. Ignores facts of later versions.
+bool read_share(std::string_view line, InspectionAnswer& answer) {
+  std::string_view key;
+  std::string_view word;
+  while (next_word(line, key)) {
+    if (!next_word(line, word)) return false;
+    const auto number = parse_u64(word);
+    if (!number) return false;
+    if (key == "seen") answer.seen = number;
+    if (key == "total") answer.total = number;
+  }
+  return true;
+}
+
+/// Parses "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order, and read_share().
 bool read_facts(std::string_view line, InspectionAnswer& answer) {
   constexpr std::array<std::string_view, 5> kKeys = {"asked_ns", "looked_at", "refused", "unlisted", "is_cut"};
   std::array<std::uint64_t, kKeys.size()> values{};
@@ -104,23 +123,41 @@ bool read_facts(std::string_view line, InspectionAnswer& answer) {
   answer.refused = values[2];
   answer.unlisted = values[3];
   answer.is_cut = values[4] != 0;
-  return true;
+  return read_share(line, answer);
 }
 
 void describe(const Inspection& inspection, InspectionAnswer& answer) {
   answer.question = inspection.name;
   answer.kind = inspection.kind;
   answer.things = inspection.things;
+  answer.parts = inspection.parts;
 }
 
 }  // namespace
 
 Inspector::Inspector(KernelView& view, const InspectionBounds& bounds)
-    : view_(view), max_objects_(bounds.max_objects), deadline_ns_(view.clock().monotonic_ns() + bounds.max_ns) {
+    : view_(view),
+      bounds_(bounds),
+      begin_ns_(view.clock().monotonic_ns()),
+      begin_cpu_ns_(view.clock().thread_cpu_ns()),
+      limit_{.cpu_ns = bounds.max_cpu_ns, .wall_ns = bounds.max_wall_ns, .objects = bounds.max_objects} {
   answer_.asked_ns = view.clock().realtime_ns();
 }
 
-bool Inspector::has_time() const { return view_.clock().monotonic_ns() < deadline_ns_; }
+Inspector::Used Inspector::used() {
+  last_ = {.cpu_ns = view_.clock().thread_cpu_ns() - begin_cpu_ns_,
+           .wall_ns = view_.clock().monotonic_ns() - begin_ns_,
+           .objects = answer_.looked_at};
+  return last_;
+}
+
+/// The thread computes no faster than the wall clock runs, so its own clock, which takes a system call, is read only once it
+/// could have used up the rest.
+bool Inspector::has_time() {
+  const std::int64_t wall_ns = view_.clock().monotonic_ns() - begin_ns_;
+  if (wall_ns >= limit_.wall_ns) return false;
+  return last_.cpu_ns + (wall_ns - last_.wall_ns) < limit_.cpu_ns || used().cpu_ns < limit_.cpu_ns;
+}
 
 bool Inspector::take() {
   if (has_time()) return take_read();
@@ -128,12 +165,26 @@ bool Inspector::take() {
   return false;
 }
 
+HalfOfTheRest::HalfOfTheRest(Inspector& inspector) : inspector_(inspector), limit_(inspector.limit_) {
+  const auto halfway = [](auto used, auto limit) { return used < limit ? used + (limit - used) / 2 : limit; };
+  const Inspector::Used used = inspector.used();
+  inspector.limit_ = {.cpu_ns = halfway(used.cpu_ns, limit_.cpu_ns),
+                      .wall_ns = limit_.wall_ns,
+                      .objects = halfway(used.objects, limit_.objects)};
+}
+
+void Inspector::begin_seeing(std::optional<std::uint64_t> total) {
+  answer_.seen = 0;
+  answer_.total = total;
+}
+
 bool Inspector::take_read() {
-  if (answer_.looked_at >= max_objects_) {
+  if (answer_.looked_at >= limit_.objects) {
     answer_.is_cut = true;
     return false;
   }
   ++answer_.looked_at;
+  if (bounds_.on_object) bounds_.on_object(answer_);
   return true;
 }
 
@@ -175,13 +226,14 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
   return answer;
 }
 
-Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine) {
-  AnswerTable table(machine == nullptr ? view : *machine, inspection);
+Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine,
+                                   const InspectionBounds& bounds) {
+  AnswerTable table(machine == nullptr ? view : *machine, inspection, bounds);
   const std::string name = table_name(inspection);
   Buffer text;
   if (auto read = view.read_table(name, table, text); !read) {
     const bool has_files = inspection.reads_polled_files && read.error().code == ErrorCode::kNotPresent;
-    return has_files ? inspect(view, inspection) : Result<InspectionAnswer>(read.error());
+    return has_files ? inspect(view, inspection, bounds) : Result<InspectionAnswer>(read.error());
   }
   InspectionAnswer answer;
   describe(inspection, answer);
@@ -202,7 +254,10 @@ void remove_known(InspectionAnswer& answer, const InspectionAnswer& first) {
 std::string write_answer(const InspectionAnswer& answer) {
   std::string text = std::string(kHead) + "\nasked_ns " + std::to_string(answer.asked_ns) + " looked_at " +
                      std::to_string(answer.looked_at) + " refused " + std::to_string(answer.refused) + " unlisted " +
-                     std::to_string(answer.unlisted) + " is_cut " + (answer.is_cut ? "1\n" : "0\n");
+                     std::to_string(answer.unlisted) + " is_cut " + (answer.is_cut ? "1" : "0");
+  if (answer.seen) text += " seen " + std::to_string(*answer.seen);
+  if (answer.total) text += " total " + std::to_string(*answer.total);
+  text += '\n';
   if (!answer.view.is_whole()) text += std::string(kLacks) + answer.view.names() + "\n";
   for (const Holder& holder : answer.holders) {
     text += holder.pid == 0 ? "" : std::to_string(holder.pid);

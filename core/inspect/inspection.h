@@ -7,23 +7,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/arithmetic.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/kernel/kernel_view.h"
 #include "core/model/inspection.h"
 
 namespace memstat {
 
-/// Limits of one inspection. Objects are processes, descriptors and lines of tables.
+/// Limits of one inspection. A busy machine gives a thread little of its time, so CPU time is counted, and the wall clock
+/// only limits how long somebody waits.
 struct InspectionBounds {
-  std::int64_t max_ns = 200'000'000;
-  std::uint64_t max_objects = 10'000;
+  std::int64_t max_cpu_ns = 200'000'000;  ///< CPU time of the thread
+  std::int64_t max_wall_ns = 2'000'000'000;
+  std::uint64_t max_objects = 100'000;  ///< Processes, descriptors and lines of tables. Bounds memory.
+  /// Called for each object, on the inspecting thread; may be empty.
+  std::function<void(const InspectionAnswer&)> on_object = {};
 };
+
+/// How long a person waits for the answer to one question.
+inline constexpr std::int64_t kPatienceNs = 5'000'000'000;
 
 /// A running inspection.
 class Inspector {
@@ -35,7 +44,9 @@ class Inspector {
   [[nodiscard]] bool take();
   /// The same for an object of a table that was read as a whole: only the number is limited, not the time.
   [[nodiscard]] bool take_read();
-  [[nodiscard]] bool has_time() const;
+  /// How much of the machine has been examined, in units of Inspection::parts, and how much there is.
+  void see(std::uint64_t count = 1) { answer_.seen = saturating_sum(answer_.seen.value_or(0), count); }
+  void begin_seeing(std::optional<std::uint64_t> total);
   /// Counts processes that may not be examined.
   void refuse(std::uint64_t count = 1) { answer_.refused = saturating_sum(answer_.refused, count); }
   /// The content of a file, "" if it cannot be read. Valid until the next call.
@@ -44,11 +55,36 @@ class Inspector {
   [[nodiscard]] InspectionAnswer& answer() { return answer_; }
 
  private:
+  friend class HalfOfTheRest;
+  /// Since the beginning.
+  struct Used {
+    std::int64_t cpu_ns = 0;
+    std::int64_t wall_ns = 0;
+    std::uint64_t objects = 0;
+  };
+  [[nodiscard]] bool has_time();
+  [[nodiscard]] Used used();
+
   KernelView& view_;
-  const std::uint64_t max_objects_;
-  const std::int64_t deadline_ns_;
+  const InspectionBounds bounds_;
+  const std::int64_t begin_ns_;      // monotonic
+  const std::int64_t begin_cpu_ns_;  // of the thread
+  Used limit_;
+  Used last_;  // the last look at the CPU's clock
   Buffer bytes_;
   InspectionAnswer answer_;
+};
+
+/// While it exists, only half of the CPU time and objects that are left may be used, so that the rest remains for what comes
+/// after it. Of the wall clock's time, of which a busy machine leaves too little for everything, what comes first has all.
+class HalfOfTheRest : NotCopyable {
+ public:
+  explicit HalfOfTheRest(Inspector& inspector);
+  ~HalfOfTheRest() { inspector_.limit_ = limit_; }
+
+ private:
+  Inspector& inspector_;
+  const Inspector::Used limit_;
 };
 
 struct Inspection {
@@ -57,6 +93,7 @@ struct Inspection {
   std::string_view question;              ///< one sentence, without the question mark
   std::string_view kind = "process";      ///< the kind of holders: "process", "mount", ...
   std::string_view things;                ///< what `count` or `bytes` counts: "open files"
+  std::string_view parts = {};            ///< what has to be examined for a whole answer: "open files"; "": not counted
   std::string_view needs = {};            ///< the capability or privilege without which the answer is incomplete; "": none
   ViewParts sees = ViewPart::kProcesses;  ///< parts of the machine that the answer is about
   bool reads_polled_files = false;        ///< needs only files that any recording has, so it works without a recorded answer
@@ -79,7 +116,8 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
 /// Runs an inspection on a machine, or gets its answer from a poll of a capture. A recording view records only the answer,
 /// because the files are read through `machine`, the view inside it; nullptr: `view` itself. Errors: kNotPresent if the
 /// capture has no answer, kData if it is damaged.
-Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine = nullptr);
+Result<InspectionAnswer> answer_of(KernelView& view, const Inspection& inspection, KernelView* machine = nullptr,
+                                   const InspectionBounds& bounds = {});
 
 /// Removes holders whose names are in `first`.
 void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
@@ -89,12 +127,12 @@ void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
 /// partial, a line after the facts names the reasons:
 ///
 ///   memstat who 1
-///   asked_ns 1764119000123456789 looked_at 157 refused 0 unlisted 0 is_cut 0
+///   asked_ns 1764119000123456789 looked_at 157 refused 0 unlisted 0 is_cut 0 seen 7995 total 8400
 ///   lacks pid_namespace
 ///   812  nginx  www-data  /system.slice/nginx.service    9012
 ///   end 1
 ///
-/// Errors: kData, with the offset.
+/// `seen` and `total` are absent if unknown, and in recordings of older versions. Errors: kData, with the offset.
 std::string write_answer(const InspectionAnswer& answer);
 Result<void> read_answer(std::string_view text, InspectionAnswer& answer);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 #include <set>
 
 #include "core/base/text.h"
@@ -11,8 +12,6 @@ namespace memstat {
 namespace {
 
 constexpr std::uint64_t kBytesOfKilobyte = 1024;
-/// Processes that may have more descriptors are examined last, because they may use up the limits.
-constexpr std::uint64_t kManyDescriptors = 4096;
 
 /// The number in "  12 kB", in bytes.
 std::uint64_t kilobytes(std::string_view value) {
@@ -49,23 +48,42 @@ std::optional<Process> parse_status(std::string_view status, std::string_view ke
   return has_memory && has_uid ? std::optional(std::move(process)) : std::nullopt;
 }
 
-Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit) {
+namespace {
+
+/// The numbers of all processes that /proc shows.
+Result<std::vector<std::uint64_t>> list_pids(Inspector& inspector) {
   Buffer names;
-  Buffer status;
   if (auto listed = inspector.view().list_directories("/proc", names); !listed) return listed.error();
-  bool has_any = false;
+  std::vector<std::uint64_t> pids;
   std::string_view rest = names.view();
   std::string_view name;
   while (next_name(rest, name)) {
-    const auto pid = parse_u64(name);
-    if (!pid || *pid == 0) continue;
-    has_any = true;
-    if (!inspector.take()) break;
-    const auto read = inspector.view().read_file("/proc/" + std::string(name) + "/status", status);
-    if (!read && read.error().code == ErrorCode::kPermission) inspector.refuse();  // hidepid=1
-    visit(*pid, read ? status.view() : std::string_view());
+    if (const auto pid = parse_u64(name); pid && *pid != 0) pids.push_back(*pid);
   }
-  return has_any ? Result<void>() : system_error("/proc", ENOENT, "shows no process");
+  if (pids.empty()) return system_error("/proc", ENOENT, "shows no process");
+  return pids;
+}
+
+/// The text of a process's status, "" if it has ended or may not be read, which is counted.
+std::string_view read_status(Inspector& inspector, std::uint64_t pid, Buffer& status) {
+  const auto read = inspector.view().read_file("/proc/" + std::to_string(pid) + "/status", status);
+  if (!read && read.error().code == ErrorCode::kPermission) inspector.refuse();  // hidepid=1
+  return read ? status.view() : std::string_view();
+}
+
+}  // namespace
+
+Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit) {
+  const auto pids = list_pids(inspector);
+  if (!pids) return pids.error();
+  inspector.begin_seeing(pids->size());
+  Buffer status;
+  for (const std::uint64_t pid : *pids) {
+    if (!inspector.take()) break;
+    visit(pid, read_status(inspector, pid, status));
+    inspector.see();
+  }
+  return {};
 }
 
 std::string_view status_value(std::string_view status, std::string_view key) {
@@ -103,14 +121,21 @@ std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process
   const std::string link = "ns/" + std::string(kind);
   std::vector<Process> chosen{Process{}};
   std::set<std::string> seen;
+  begin_examining(inspector, processes);
   if (const auto own = inspector.view().read_link("/proc/self/" + link)) seen.insert(*own);
   for (const Process& process : processes) {
     if (!inspector.take()) break;
+    inspector.see();
     const auto space = inspector.view().read_link(path_of(process, link));
     if (space && seen.insert(*space).second) chosen.push_back(process);
     if (!space) note_refusal(inspector, process, space.error());
   }
   return chosen;
+}
+
+void begin_examining(Inspector& inspector, const std::vector<Process>& processes) {
+  // Those that could not be listed in time are not known.
+  inspector.begin_seeing(inspector.answer().is_cut ? inspector.answer().total : std::optional(processes.size()));
 }
 
 std::string directory_of(const Process& process) {
@@ -119,6 +144,7 @@ std::string directory_of(const Process& process) {
 
 Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key) {
   std::vector<Process> processes;
+  const HalfOfTheRest half(inspector);
   auto walked = walk_statuses(inspector, [&](std::uint64_t pid, std::string_view status) {
     auto process = parse_status(status, key);
     if (!process) return;
@@ -151,34 +177,113 @@ void note_refusal(Inspector& inspector, const Process& process, const Error& err
 }
 
 Result<void> look_at_status(Inspector& inspector, std::string_view key) {
-  const auto processes = list_processes(inspector, key);
+  return walk_statuses(inspector, [&](std::uint64_t pid, std::string_view status) {
+    auto process = parse_status(status, key);
+    if (!process || process->bytes == 0) return;
+    process->pid = pid;
+    inspector.add(holder_of(*process)).bytes = process->bytes;
+  });
+}
+
+namespace {
+
+/// The size of /proc/PID/fd is the number of its descriptors since Linux 6.2 ("proc: report open files as size in stat() for
+/// /proc/pid/fd", fs/proc/fd.c, proc_fd_getattr). Before it is 0 for every process. Kernel threads have none.
+std::vector<Process> count_by_size(Inspector& inspector, const std::vector<std::uint64_t>& pids) {
+  std::vector<Process> processes;
+  const auto own = inspector.view().file_size("/proc/self/fd");
+  if (!own || *own == 0) return processes;
+  const HalfOfTheRest half(inspector);
+  for (const std::uint64_t pid : pids) {
+    if (!inspector.take()) break;
+    const auto size = inspector.view().file_size("/proc/" + std::to_string(pid) + "/fd");
+    if (!size && size.error().code == ErrorCode::kPermission) inspector.refuse();  // hidepid=1
+    if (!size || *size == 0) continue;
+    Process& process = processes.emplace_back();
+    process.pid = pid;
+    process.descriptors = *size;
+  }
+  std::stable_sort(processes.begin(), processes.end(),
+                   [](const Process& a, const Process& b) { return *a.descriptors > *b.descriptors; });
+  return processes;
+}
+
+/// The number of open files of the machine: "1234 0 9223372036854775807". Those that processes share count once.
+std::optional<std::uint64_t> open_files(Inspector& inspector) {
+  std::string_view numbers = inspector.read("/proc/sys/fs/file-nr");
+  std::string_view word;
+  return next_word(numbers, word) ? parse_u64(word) : std::nullopt;
+}
+
+/// Reads the status of a process of which only the numbers are known. Returns false if it has ended.
+bool identify(Inspector& inspector, Process& process, Buffer& status) {
+  auto found = parse_status(read_status(inspector, process.pid, status), {});
+  if (!found) return false;
+  found->pid = process.pid;
+  found->descriptors = process.descriptors;
+  process = *std::move(found);
+  return true;
+}
+
+/// Those with the most descriptors first, by their number or, on kernels that do not report it, by FDSize of their status:
+/// the room for descriptors, which is doubled when it is full and never reduced (fs/file.c, expand_fdtable).
+Result<std::vector<Process>> list_by_descriptors(Inspector& inspector) {
+  const auto pids = list_pids(inspector);
+  if (!pids) return pids.error();
+  std::vector<Process> processes = count_by_size(inspector, *pids);
+  if (processes.empty()) {
+    auto listed = list_processes(inspector);
+    if (listed) inspector.begin_seeing(open_files(inspector));
+    return listed;
+  }
+  std::uint64_t total = 0;
+  for (const Process& process : processes) total = saturating_sum(total, *process.descriptors);
+  inspector.begin_seeing(inspector.answer().is_cut ? std::nullopt : std::optional(total));
+  return processes;
+}
+
+/// i * step % count is each of `count` numbers once, and the first few are spread over all of them. So of a process that is
+/// cut, every kind of descriptor is seen, and not only those that it opened first.
+std::size_t spread_step(std::size_t count) {
+  constexpr double kGoldenRatio = 0.618;
+  auto step = std::max<std::size_t>(1, static_cast<std::size_t>(kGoldenRatio * static_cast<double>(count)));
+  while (std::gcd(step, count) > 1) ++step;
+  return step;
+}
+
+}  // namespace
+
+Result<void> walk_by_descriptors(Inspector& inspector, const std::function<void(const Process&)>& visit) {
+  auto processes = list_by_descriptors(inspector);
   if (!processes) return processes.error();
-  for (const Process& process : *processes) {
-    if (process.bytes != 0) inspector.add(holder_of(process)).bytes = process.bytes;
+  Buffer status;
+  for (Process& process : *processes) {
+    if (!inspector.take()) break;
+    if (process.command.empty() && !identify(inspector, process, status)) continue;
+    visit(process);
   }
   return {};
 }
 
 Result<void> walk_descriptors(Inspector& inspector, const VisitDescriptor& visit, const LeaveProcess& leave) {
-  auto processes = list_processes(inspector);
-  if (!processes) return processes.error();
-  std::stable_partition(processes->begin(), processes->end(),
-                        [](const Process& process) { return process.descriptor_room <= kManyDescriptors; });
   std::vector<std::string> descriptors;
-  for (const Process& process : *processes) {
+  const auto look_into = [&](const Process& process) {
     const std::string directory = path_of(process, "fd");
     if (auto listed = inspector.view().list_directory(directory, descriptors); !listed) {
       note_refusal(inspector, process, listed.error());
-      continue;
+      return;
     }
-    for (const std::string& descriptor : descriptors) {
+    const HalfOfTheRest half(inspector);
+    const std::size_t step = spread_step(descriptors.size());
+    for (std::size_t i = 0; i < descriptors.size(); ++i) {
+      const std::string& descriptor = descriptors[i * step % descriptors.size()];
       if (!inspector.take()) break;
+      inspector.see();
       if (const auto target = inspector.view().read_link(directory + "/" + descriptor)) visit(process, descriptor, *target);
     }
     leave(process);
-    if (inspector.answer().is_cut) break;
-  }
-  return {};
+  };
+  return walk_by_descriptors(inspector, look_into);
 }
 
 Result<void> count_descriptors(Inspector& inspector, std::string_view wanted) {

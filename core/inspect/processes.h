@@ -18,19 +18,20 @@ struct Process {
   std::uint64_t pid = 0;
   std::string command;
   std::string uid;
-  std::uint64_t descriptor_room = 0;  ///< at least the number of its descriptors
-  std::uint64_t bytes = 0;            ///< value of the requested line
+  std::uint64_t descriptor_room = 0;              ///< at least the number of its descriptors
+  std::optional<std::uint64_t> descriptors = {};  ///< the number, if the kernel reports it
+  std::uint64_t bytes = 0;                        ///< value of the requested line
 };
 
 /// Nothing if `status` is not that of such a process. `key`: a line in kB, such as "VmLck"; "": none.
 std::optional<Process> parse_status(std::string_view status, std::string_view key);
 
-/// All processes within the limits. Those that may have the most descriptors come first. Errors: kNotPresent if there are
-/// none, as in a capture.
+/// All processes, as far as half of the time allows. Those that may have the most descriptors come first. Errors:
+/// kNotPresent if there are none, as in a capture.
 Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key = {});
 
-/// Calls `visit(pid, status)` for each process, zombies and kernel threads included, within the bounds. The status
-/// is valid until the inspector reads something else. Errors: as list_processes().
+/// Calls `visit(pid, status)` for each process, zombies and kernel threads included, within the bounds. They are what the
+/// answer has seen. The status is valid until the inspector reads something else. Errors: as list_processes().
 using VisitStatus = std::function<void(std::uint64_t, std::string_view)>;
 Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit);
 
@@ -43,6 +44,9 @@ std::optional<std::uint64_t> status_number(std::string_view status, std::string_
 std::optional<std::uint64_t> soft_limit(Inspector& inspector, std::uint64_t pid, std::string_view name);
 /// The number in a file of /proc/sys.
 std::optional<std::uint64_t> setting(Inspector& inspector, std::string_view path);
+
+/// From here on what has been seen is how many of these processes were examined.
+void begin_examining(Inspector& inspector, const std::vector<Process>& processes);
 
 /// One process for each namespace of that kind, such as "mnt", in the order of `processes`. The first is Process{}, for
 /// memstatd's own namespace.
@@ -61,8 +65,13 @@ void note_refusal(Inspector& inspector, const Process& process, const Error& err
 /// Adds the processes with bytes in that line of their status.
 Result<void> look_at_status(Inspector& inspector, std::string_view key);
 
+/// Calls `visit` for each process with descriptors, within the bounds, those with the most first: what is left out holds the
+/// least. `visit` counts the descriptors that it has seen. Errors: as list_processes().
+Result<void> walk_by_descriptors(Inspector& inspector, const std::function<void(const Process&)>& visit);
+
 /// Calls `visit(process, descriptor, target)` for each descriptor of each process, with texts such as "5" and "pipe:[123]",
-/// and `leave(process)` after the last descriptor of a process. Processes with thousands of descriptors come last.
+/// and `leave(process)` after the last descriptor of a process, in the order of walk_by_descriptors().
+/// A process may use half of the time that is left, so that it hides no other.
 using VisitDescriptor = std::function<void(const Process&, std::string_view, std::string_view)>;
 using LeaveProcess = std::function<void(const Process&)>;
 Result<void> walk_descriptors(Inspector& inspector, const VisitDescriptor& visit, const LeaveProcess& leave);

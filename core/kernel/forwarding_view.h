@@ -26,6 +26,7 @@ class ForwardingKernelView : public KernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override { return inner_.read_file(path, out); }
   [[nodiscard]] bool may_read(std::string_view path) override { return inner_.may_read(path); }
   Result<std::string> read_link(std::string_view path) override { return inner_.read_link(path); }
+  Result<std::uint64_t> file_size(std::string_view path) override { return inner_.file_size(path); }
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return inner_.list_directory(path, names);
   }

@@ -110,6 +110,8 @@ class KernelView {
   [[nodiscard]] virtual bool may_read(std::string_view /*path*/) { return true; }
   /// The target of a symbolic link, as stored in the link.
   virtual Result<std::string> read_link(std::string_view path) { return system_error(path, ENOENT); }
+  /// st_size of a file or directory.
+  virtual Result<std::uint64_t> file_size(std::string_view path) { return system_error(path, ENOENT); }
   /// Names in a directory without "." and "..", sorted.
   virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& /*names*/) {
     return system_error(path, ENOENT);

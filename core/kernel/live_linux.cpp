@@ -97,6 +97,13 @@ class LinuxKernelView final : public LiveKernelView {
       add_directories(fd.get(), entries.data(), entries.data() + size, names);
     }
   }
+  Result<std::uint64_t> file_size(std::string_view path) override {
+    FixedPath terminated;
+    if (!terminated.assign(path)) return system_error(path.substr(0, 200), ENAMETOOLONG);
+    struct stat status {};
+    if (::stat(terminated.c_str(), &status) != 0) return system_error(path, errno);
+    return status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
   [[nodiscard]] std::uint64_t group_set() override { return published_group_set(clock().monotonic_ns()); }
   Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {

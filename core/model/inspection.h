@@ -32,11 +32,14 @@ struct InspectionAnswer {
   std::string_view things;    ///< what `count` counts: "open files"
   std::int64_t asked_ns = 0;  ///< time of the inspection since 1970
   std::uint64_t looked_at = 0;
-  std::uint64_t refused = 0;    ///< processes that may not be examined
-  std::uint64_t unlisted = 0;   ///< holders beyond the largest kMaxHolders
-  bool is_cut = false;          ///< stopped at a limit, so that a holder may be missing or hold more
-  PartialView view = {};        ///< why not all that the question is about can be seen
-  std::vector<Holder> holders;  ///< Largest first.
+  std::uint64_t refused = 0;                ///< processes that may not be examined
+  std::uint64_t unlisted = 0;               ///< holders beyond the largest kMaxHolders
+  bool is_cut = false;                      ///< stopped at a limit, so that a holder may be missing or hold more
+  PartialView view = {};                    ///< why not all that the question is about can be seen
+  std::string_view parts;                   ///< what `seen` and `total` count: "open files", "processes"
+  std::optional<std::uint64_t> seen = {};   ///< how much of the machine was examined; empty: not recorded
+  std::optional<std::uint64_t> total = {};  ///< how much there is; empty: unknown
+  std::vector<Holder> holders;              ///< Largest first.
 
   [[nodiscard]] bool is_partial() const { return is_cut || refused != 0 || !view.is_whole(); }
 };

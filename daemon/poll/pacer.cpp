@@ -19,12 +19,9 @@ std::int64_t LivePacer::begin() {
 void LivePacer::finish() {
   recorder_.finish();
   if (polls_left_) --*polls_left_;
-  due_ns_ += interval_ns_;
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  if (due_ns_ > now_ns) return;
-  const std::int64_t missed = (now_ns - due_ns_) / interval_ns_ + 1;
-  due_ns_ += missed * interval_ns_;
-  metrics_.polls_missed(static_cast<std::size_t>(missed));
+  const std::int64_t planned_ns = due_ns_ + interval_ns_;
+  due_ns_ = next_in_schedule(planned_ns, interval_ns_, clock_.monotonic_ns());
+  if (due_ns_ != planned_ns) metrics_.polls_missed(static_cast<std::size_t>((due_ns_ - planned_ns) / interval_ns_));
 }
 
 void LivePacer::configure(const Config& config) {

@@ -230,6 +230,31 @@ class Who(unittest.TestCase):
             self.assertIn("Who: process leaky (pid 812)", run("why", "--from", capture).stdout)
             self.assertEqual(held_by(answer("files", "--from", capture), 812, None)["count"], 9012)
 
+    def test_a_cut_answer_is_not_nobody_and_rules_nothing_out(self):
+        facts = "memstat who 1\nasked_ns 1764119000000000000 looked_at 12 refused 0 unlisted 0 is_cut {}\n"
+        table = facts.format("1 seen 7995 total 8400")
+        polls = [{"fs/proc/sys/fs/file-nr": "9990\t0\t10000\n", "source/who_files": table + "812\tleaky\twww\t/web\t\t4012\t\nend 1\n",
+                  "source/who_mounts": table + "end 0\n", "source/who_zombies": facts.format(0) + "end 0\n"} for _ in range(2)]
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "cut"), polls)
+            done = run("who", "mounts", "--from", capture)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[1]), (3, "Nobody in the part that was seen: 7995 of 8400 processes."))
+            self.assertIn("everything beyond the first 7995 of 8400 processes", done.stderr)
+            done = run("who", "zombies", "--from", capture)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[1], done.stderr), (0, "Nobody.", ""))
+            document = answer("files", "--from", capture)
+            self.assertEqual((document["seen"], document["total"], document["parts"]), (7995, 8400, "open files"))
+            diagnosis = json.loads(run("why", "--json", "--from", capture).stdout)
+            why = {one["cause"]: one["why"] for one in diagnosis["not_checked"]}
+            self.assertEqual(why["mounts_full"], "memstatctl who mounts had time for only 7995 of 8400 processes")
+            self.assertEqual(why["process_files_full"], "memstatctl who files had time for only 7995 of 8400 open files")
+            self.assertIn("zombies", diagnosis["ruled_out"])
+            facts = [fact["text"] for fact in diagnosis["findings"][0]["evidence"]]
+            self.assertIn("leaky (pid 812) has at least 4012 open files", facts)
+            self.assertIn("examined: 7995 of 8400 open files", facts)
+            self.assertEqual(run("who", "files", "--for", "9s", "--from", capture).stderr,
+                             "memstatctl: --for is for this machine: a recording has its answers already\n")
+
     def test_the_questions_are_listed_and_a_wrong_one_is_refused(self):
         listed = json.loads(run("who", "--json").stdout)["questions"]
         self.assertLessEqual({question for question, *_ in TRUTH}, {row["question"] for row in listed})

@@ -17,6 +17,7 @@ class ManualClock final : public Clock {
   [[nodiscard]] std::int64_t monotonic_ns() const override { return monotonic_ns_; }
   [[nodiscard]] std::int64_t realtime_ns() const override { return realtime_ns_; }
   [[nodiscard]] std::int64_t cpu_ns() const override { return cpu_ns_; }
+  [[nodiscard]] std::int64_t thread_cpu_ns() const override { return cpu_ns_; }
   void compute(std::chrono::nanoseconds by) { cpu_ns_ += by.count(); }
   void advance(std::chrono::nanoseconds by) {
     monotonic_ns_ += by.count();

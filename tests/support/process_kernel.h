@@ -23,7 +23,9 @@ class ProcessKernel : public KernelView {
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, std::string, std::less<>> tables;  ///< Texts of live tables; others are read.
   std::map<std::string, int, std::less<>> failures;        ///< errno of paths that cannot be read or listed.
-  std::int64_t ns_per_read = 0;                            ///< The duration of each read.
+  std::int64_t ns_per_read = 0;                            ///< The CPU time of each read.
+  std::int64_t ns_of_others = 0;                           ///< The time that other threads take before each read.
+  bool counts_descriptors = true;                          ///< As Linux since 6.2.
   std::uint64_t reads = 0;
 
   /// A process with that many descriptors of `target`. `status`: more lines, such as "VmLck:\t 12 kB\n".
@@ -58,6 +60,13 @@ class ProcessKernel : public KernelView {
     if (auto begun = begin_read(path); !begun) return begun.error();
     const auto found = links.find(path);
     return found == links.end() ? system_error(path, ENOENT) : Result<std::string>(found->second);
+  }
+  Result<std::uint64_t> file_size(std::string_view path) override {
+    if (auto begun = begin_read(std::string(path) + "/size"); !begun) return begun.error();  // needs no permission for it
+    std::set<std::string> found;
+    list_keys(links, path, found);
+    if (path == "/proc/self/fd") return counts_descriptors ? 3 : 0;
+    return counts_descriptors ? found.size() : 0;
   }
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     names.clear();
@@ -97,7 +106,8 @@ class ProcessKernel : public KernelView {
   }
   Result<void> begin_read(std::string_view path) {
     ++reads;
-    clock_.advance(std::chrono::nanoseconds(ns_per_read));
+    clock_.advance(std::chrono::nanoseconds(ns_per_read + ns_of_others));
+    clock_.compute(std::chrono::nanoseconds(ns_per_read));
     const auto failure = failures.find(path);
     return failure == failures.end() ? Result<void>() : system_error(path, failure->second);
   }

@@ -231,9 +231,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     if (found.size() != before || use.holder == nullptr) return;
   }
   // The count for a process is complete. The count for a user only includes the processes that could be inspected.
-  const bool is_partial = use.count < kNearShare * use.limit;
-  const bool is_enough = bound.of != Of::kProcess && answer->is_partial() && use.count >= kPartialShare * use.limit;
-  if (is_partial && !is_enough) return;
+  const bool is_partial = bound.of != Of::kProcess && answer->is_partial();
+  if (use.count < (is_partial ? kPartialShare : kNearShare) * use.limit) return;
   const bool is_full = use.count >= kFullShare * use.limit;
   const Holder& holder = *use.holder;
   const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
@@ -269,7 +268,10 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
       add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kLikely,
                   count >= kMany ? process + " does not wait for " + count_text(count) + " children that have ended"
                                  : count_text(all) + " children have ended, and " + process + " and others do not wait");
-  finding.fact({.text = count_text(all) + " zombies", .source = "who/zombies", .value = all, .limit = kMany});
+  finding.fact({.text = std::string(at_least(*answer)) + count_text(all) + " zombies",
+                .source = "who/zombies",
+                .value = all,
+                .limit = kMany});
   finding.by("process", process).is_about("table", "threads");
   if (parent.group.size() > 1) finding.by("group", parent.group);
   finding.leads_to("Each keeps a thread of the table and a process number until its parent ends.")

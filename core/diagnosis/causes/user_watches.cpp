@@ -54,13 +54,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const InspectionAnswer* const answer = evidence.inspection(quota.inspection);
   if (!limit || *limit <= 0 || answer == nullptr || evidence.view.lacks(ViewPart::kUsers)) return;
   const User user = largest_user(*answer);
-  const bool is_partial = user.count < kNearShare * *limit;
-  if (is_partial && (!answer->is_partial() || user.count < kPartialShare * *limit)) return;
+  if (user.count < kNearShare * *limit && (!answer->is_partial() || user.count < kPartialShare * *limit)) return;
   const bool is_full = user.count >= kFullShare * *limit;
   Finding& finding = add_finding(
       found, cause, is_full ? Severity::kNow : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
-      "User " + short_name(user.name, 24) + (is_partial ? " has at least " : " has ") + count_text(user.count) + " of " +
-          count_text(*limit) + " " + std::string(answer->things));
+      "User " + short_name(user.name, 24) + " has " + (answer->is_partial() ? "at least " : "") + count_text(user.count) +
+          " of " + count_text(*limit) + " " + std::string(answer->things));
   finding.fact({.text = percent_text(user.count / *limit) + " of the limit per user",
                 .source = "who/" + std::string(quota.inspection),
                 .value = user.count,

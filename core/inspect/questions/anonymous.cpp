@@ -7,6 +7,7 @@ namespace memstat::inspections::anonymous {
 extern const Inspection inspection{.name = "anonymous",
                                    .question = "Which processes have anonymous memory",
                                    .things = "of anonymous memory",
+                                   .parts = "processes",
                                    .look = [](Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }};
 
 }  // namespace memstat::inspections::anonymous

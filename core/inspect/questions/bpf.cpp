@@ -69,6 +69,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection{.name = "bpf",
                                    .question = "Which processes hold BPF programs and maps",
                                    .things = "BPF objects",
+                                   .parts = "open files",
                                    .needs = "CAP_SYS_PTRACE",
                                    .elsewhere = "FreeBSD has no BPF maps and programs",
                                    .look = look};

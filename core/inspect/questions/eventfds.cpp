@@ -8,6 +8,7 @@ extern const Inspection inspection{
     .name = "eventfds",
     .question = "Which processes hold eventfds",
     .things = "eventfds",
+    .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
     .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:[eventfd]"); }};
 

@@ -6,22 +6,24 @@ namespace memstat::inspections::files {
 namespace {
 
 Result<void> look(Inspector& inspector) {
-  const auto processes = list_processes(inspector);
-  if (!processes) return processes.error();
-  std::vector<std::string> descriptors;
-  for (const Process& process : *processes) {
-    if (!inspector.take()) break;
-    if (auto listed = inspector.view().list_directory(path_of(process, "fd"), descriptors); !listed) {
-      note_refusal(inspector, process, listed.error());
-    } else if (!descriptors.empty()) {
-      Holder& holder = inspector.add(holder_of(process));
-      holder.count = descriptors.size();
-      // Limits are larger than this, except of programs that lower theirs once they have all the files they need.
-      constexpr std::size_t kFew = 64;
-      if (descriptors.size() >= kFew) holder.limit = soft_limit(inspector, process.pid, "Max open files");
+  std::vector<std::string> listed;
+  return walk_by_descriptors(inspector, [&](const Process& process) {
+    std::uint64_t count = process.descriptors.value_or(0);
+    if (!process.descriptors) {
+      if (auto done = inspector.view().list_directory(path_of(process, "fd"), listed); !done) {
+        note_refusal(inspector, process, done.error());
+        return;
+      }
+      count = listed.size();
     }
-  }
-  return {};
+    inspector.see(count);
+    if (count == 0) return;
+    Holder& holder = inspector.add(holder_of(process));
+    holder.count = count;
+    // Limits are larger than this, except of programs that lower theirs once they have all the files they need.
+    constexpr std::uint64_t kFew = 64;
+    if (count >= kFew) holder.limit = soft_limit(inspector, process.pid, "Max open files");
+  });
 }
 
 }  // namespace
@@ -29,6 +31,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection{.name = "files",
                                    .question = "Which processes hold open files",
                                    .things = "open files",
+                                   .parts = "open files",
                                    .needs = "CAP_SYS_PTRACE",
                                    .look = look};
 

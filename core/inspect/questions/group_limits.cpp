@@ -88,6 +88,7 @@ extern const Inspection inspection{.name = "group-limits",
                                    .question = "Which control groups, at any depth, are near a limit or were stopped at it",
                                    .kind = "limit",
                                    .things = "in use",
+                                   .parts = "control groups",
                                    .sees = ViewPart::kGroups,
                                    .look = look};
 

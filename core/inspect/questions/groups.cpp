@@ -44,6 +44,7 @@ extern const Inspection inspection{.name = "groups",
                                    .question = "Which control groups, at any depth, hold which memory",
                                    .kind = "part",
                                    .things = "of memory",
+                                   .parts = "control groups",
                                    .sees = ViewPart::kGroups,
                                    .look = look};
 

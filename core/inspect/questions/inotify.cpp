@@ -8,6 +8,7 @@ extern const Inspection inspection{
     .name = "inotify",
     .question = "Which processes hold instances of inotify",
     .things = "inotify instances",
+    .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
     .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }};
 

@@ -8,6 +8,7 @@ extern const Inspection inspection{
     .name = "locked",
     .question = "Which processes have locked memory",
     .things = "of locked memory",
+    .parts = "processes",
     .elsewhere = "FreeBSD would have to walk through every page of every process; procstat -v PID shows what one has wired",
     .look = [](Inspector& inspector) { return look_at_status(inspector, "VmLck"); }};
 

@@ -18,8 +18,11 @@ Result<void> look(Inspector& inspector) {
                    [](const Process& a, const Process& b) { return a.bytes > b.bytes; });
   const std::uint64_t least_pages = limit.value_or(kUsualLimit) / 10;
   Buffer text;
+  std::erase_if(*processes, [&](const Process& one) { return one.bytes / inspector.view().page_size() < least_pages; });
+  begin_examining(inspector, *processes);
   for (const Process& process : *processes) {
-    if (process.bytes / inspector.view().page_size() < least_pages || !inspector.take()) break;
+    if (!inspector.take()) break;
+    inspector.see();
     if (auto read = inspector.view().read_file(path_of(process, "maps"), text); !read) {
       note_refusal(inspector, process, read.error());
       continue;
@@ -37,6 +40,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection{.name = "maps",
                                    .question = "How many mappings large processes have",
                                    .things = "mappings",
+                                   .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .look = look};
 

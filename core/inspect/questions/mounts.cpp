@@ -13,7 +13,7 @@ Result<void> look(Inspector& inspector) {
   const auto processes = list_processes(inspector);
   if (!processes) return processes.error();
   for (const Process& process : one_of_each(inspector, *processes, "mnt")) {
-    if (!inspector.has_time()) break;
+    if (!inspector.take()) break;
     const std::string_view lines = inspector.read(directory_of(process) + "mountinfo");
     const auto count = std::count(lines.begin(), lines.end(), '\n');
     if (count == 0) continue;
@@ -31,6 +31,7 @@ extern const Inspection inspection{.name = "mounts",
                                    .question = "How many mounts each mount namespace has",
                                    .kind = "namespace",
                                    .things = "mounts",
+                                   .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .look = look};
 

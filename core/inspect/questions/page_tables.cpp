@@ -14,6 +14,7 @@ extern const Inspection inspection{
     .question = "Which processes have page tables",
     .kind = "process",
     .things = "of page tables",
+    .parts = "processes",
     .needs = "",
     .elsewhere = "FreeBSD does not report the page tables of processes; memstatctl who anonymous names the large ones",
     .look = look};

@@ -14,6 +14,7 @@ extern const Inspection inspection{
     .question = "Which processes have pinned memory for devices",
     .kind = "process",
     .things = "of pinned memory",
+    .parts = "processes",
     .needs = "",
     .elsewhere = "FreeBSD does not count it; pages that are wired for devices are in wired memory",
     .look = look};

@@ -22,7 +22,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection{
-    .name = "pipes", .question = "Which processes hold pipes", .things = "pipes", .needs = "CAP_SYS_PTRACE", .look = look};
+extern const Inspection inspection{.name = "pipes",
+                                   .question = "Which processes hold pipes",
+                                   .things = "pipes",
+                                   .parts = "open files",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::pipes

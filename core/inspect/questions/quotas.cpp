@@ -161,6 +161,7 @@ extern const Inspection inspection{
     .question = "How much of their quotas for pipes, epoll, fanotify and namespaces users use",
     .kind = "user",
     .things = "in use",
+    .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
     .sees = ViewPart::kProcesses | ViewPart::kUsers,
     .look = look};

@@ -49,8 +49,10 @@ Result<void> look(Inspector& inspector) {
   const auto processes = list_processes(inspector);
   if (!processes) return processes.error();
   Buffer text;
+  begin_examining(inspector, *processes);
   for (const Process& process : *processes) {
     if (!inspector.take()) break;
+    inspector.see();
     if (auto read = inspector.view().read_file(path_of(process, "maps"), text); !read) {
       note_refusal(inspector, process, read.error());
       continue;
@@ -75,6 +77,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection{.name = "rings",
                                    .question = "Which processes map ring buffers of the kernel",
                                    .things = "mappings",
+                                   .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .look = look};
 

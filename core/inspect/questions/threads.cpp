@@ -18,6 +18,6 @@ Result<void> look(Inspector& inspector) {
 }  // namespace
 
 extern const Inspection inspection{
-    .name = "threads", .question = "Which processes have threads", .things = "threads", .look = look};
+    .name = "threads", .question = "Which processes have threads", .things = "threads", .parts = "processes", .look = look};
 
 }  // namespace memstat::inspections::threads

@@ -51,6 +51,7 @@ extern const Inspection inspection{.name = "tmpfs",
                                    .question = "Which mounts of tmpfs hold memory",
                                    .kind = "mount",
                                    .things = "files",
+                                   .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .look = look};
 

@@ -81,6 +81,7 @@ extern const Inspection inspection{.name = "user-tasks",
                                    .question = "How many tasks and queued signals users have",
                                    .kind = "user",
                                    .things = "in use",
+                                   .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .sees = ViewPart::kProcesses | ViewPart::kUsers,
                                    .look = look};

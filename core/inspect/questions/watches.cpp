@@ -33,6 +33,7 @@ extern const Inspection inspection{
     .name = "watches",
     .question = "Which processes hold watches of inotify",
     .things = "inotify watches",
+    .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
     .elsewhere = "FreeBSD does not report the watches of processes; memstatctl who inotify counts instances",
     .look = look};

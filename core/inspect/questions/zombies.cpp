@@ -29,6 +29,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection{.name = "zombies",
                                    .question = "Which processes do not wait for children that have ended",
                                    .things = "zombies",
+                                   .parts = "processes",
                                    .look = look};
 
 }  // namespace memstat::inspections::zombies

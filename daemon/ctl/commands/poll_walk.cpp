@@ -28,9 +28,7 @@ bool PollWalk::select_state() {
   }
   if (states_ == 0) due_ns_ = system_clock().monotonic_ns();
   if (!signals_.wait_until(due_ns_)) return false;
-  // Skip missed times.
-  const std::int64_t interval_ns = std::max<std::int64_t>(1, options_.interval_ns);
-  due_ns_ += interval_ns * ((system_clock().monotonic_ns() - due_ns_) / interval_ns + 1);
+  due_ns_ = next_in_schedule(due_ns_, options_.interval_ns, system_clock().monotonic_ns());
   return true;
 }
 

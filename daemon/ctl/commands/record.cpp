@@ -60,7 +60,7 @@ std::string record_polls(const CommandLine& options, const KernelList& list, Sto
   while ((!options.count || polls < *options.count) && signals.wait_until(due_ns)) {
     const bool is_last = options.count && polls + 1 == *options.count;
     if (!poll(options.has_who && (polls == 0 || is_last))) return list.failure().problem;
-    due_ns += options.interval_ns.value_or(10 * kOneSecond);
+    due_ns = next_in_schedule(due_ns, options.interval_ns.value_or(10 * kOneSecond), system_clock().monotonic_ns());
   }
   const bool is_stopped = !options.count || polls < *options.count;
   if (options.has_who && is_stopped && polls > 0 && !poll(true)) return list.failure().problem;

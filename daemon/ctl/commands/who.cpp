@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnosis/words.h"
 #include "core/kernel/open_view.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/inspections.h"
@@ -37,7 +38,9 @@ constexpr auto kWhoOptions = joined(
                  "Holders whose command, user, group or name has a part that matches this\nregular "
                  "expression",
                  add_pattern, check_pattern),
-        kKernelOption, kFromOption},
+        kKernelOption, kFromOption,
+        valued("--for", "DURATION", "How long the question may take: 5s by default, of which 200ms of CPU time", set_window,
+               check_window)},
     kReportOptions);
 
 #if defined(__FreeBSD__)
@@ -73,6 +76,13 @@ Report unknown_question(const std::string& question) {
                      did_you_mean(question, known, "memstatctl who lists them")};
 }
 
+/// What was not examined may hold it.
+std::string nobody(const InspectionAnswer& answer) {
+  if (!answer.is_partial()) return "Nobody.\n";
+  const std::string seen = seen_text(answer);
+  return "Nobody in the part that was seen" + (seen.empty() ? std::string() : ": " + seen) + ".\n";
+}
+
 Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is_replay) {
   std::array<ReportColumn, kHolderColumns.size()> columns = kHolderColumns;
   std::array<bool, columns.size()> has_any{};
@@ -100,13 +110,24 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
   table.add_head("unlisted", answer.unlisted);
   table.add_head("is_cut", answer.is_cut);
   if (!answer.view.is_whole()) table.add_head("lacks", answer.view.names());
+  table.add_head("seen", cell_of(answer.seen));
+  table.add_head("total", cell_of(answer.total));
+  table.add_head("parts", answer.seen ? cell_of_text(std::string(answer.parts)) : Cell());
   for (std::vector<Cell>& row : rows) table.add(std::move(row));
   if (view.layout != Layout::kText) return report_of(std::move(table), view);
   const std::string asked = is_replay ? "Asked at " + time_text(answer.asked_ns, true) + ".\n" : "";
-  Report report = table.empty() ? Report{.output = answer.is_partial() ? "Nobody in the part that was seen.\n" : "Nobody.\n"}
-                                : report_of(std::move(table), view);
+  Report report = table.empty() ? Report{.output = nobody(answer)} : report_of(std::move(table), view);
   if (report.problem.empty()) report.output = asked + report.output;
   return report;
+}
+
+/// Who asks for more time has it, and is not bounded by numbers.
+InspectionBounds bounds_of(const CommandLine& options, Progress& progress, const Inspection& inspection) {
+  InspectionBounds bounds = bounds_with(progress, inspection, options.window_ns.value_or(kPatienceNs));
+  if (!options.window_ns) return bounds;
+  bounds.max_cpu_ns = *options.window_ns;
+  bounds.max_objects = UINT64_MAX;
+  return bounds;
 }
 
 Report run_who(const CommandLine& options) {
@@ -124,7 +145,11 @@ Report run_who(const CommandLine& options) {
                        " kernels only" + (elsewhere->elsewhere.empty() ? "" : "; " + std::string(elsewhere->elsewhere))};
   }
   const bool is_replay = reference != kLiveReference;
-  const auto answer = AnswerFinder().find(*opened->view, opened->capture, *inspection);
+  if (is_replay && options.window_ns) return {.problem = "--for is for this machine: a recording has its answers already"};
+  Progress progress;
+  const auto answer =
+      AnswerFinder().find(*opened->view, opened->capture, *inspection, bounds_of(options, progress, *inspection));
+  progress.finish();
   if (!answer) {
     const bool is_absent = is_replay && answer.error().code == ErrorCode::kNotPresent;
     return {.problem = is_absent ? "this capture has no answer to \"" + options.question +

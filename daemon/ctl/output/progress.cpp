@@ -14,10 +14,11 @@ namespace memstat::ctl {
 
 Progress::Progress() : is_terminal_(::isatty(STDERR_FILENO) == 1), next_ns_(system_clock().monotonic_ns() + 1'000'000'000) {}
 
+bool Progress::is_due() const { return is_terminal_ && system_clock().monotonic_ns() >= next_ns_; }
+
 void Progress::show(const std::string& text) {
-  const std::int64_t now_ns = system_clock().monotonic_ns();
-  if (!is_terminal_ || now_ns < next_ns_) return;
-  next_ns_ = now_ns + 100'000'000;
+  if (!is_due()) return;
+  next_ns_ = system_clock().monotonic_ns() + 100'000'000;
   is_shown_ = true;
   std::fprintf(stderr, "\r\033[K%s", text.c_str());
   std::fflush(stderr);

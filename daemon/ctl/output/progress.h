@@ -16,6 +16,8 @@ class Progress : NotCopyable {
   Progress();
   ~Progress() { finish(); }
 
+  /// Whether show() would show anything now: a text may take longer to make than that takes to ask.
+  [[nodiscard]] bool is_due() const;
   /// Replaces the text, at most ten times per second.
   void show(const std::string& text);
   /// Clears the line.

@@ -215,16 +215,21 @@ class EngineSource final : public ReportSource {
     return options;
   }
 
-  /// Runs the inspections that the causes of the findings name. Failures are ignored: each finding has the command as its
-  /// next step.
+  /// Runs the inspections that the causes of the findings name, the most urgent first, as long as a person waits. Failures
+  /// are ignored: each finding has the command as its next step.
   std::vector<InspectionAnswer> ask_for(const Findings& findings) {
     std::vector<InspectionAnswer> answers;
     const bool is_linux = view_->os() == OperatingSystem::kLinux;
+    constexpr std::int64_t kPatienceForAllNs = 3 * kPatienceNs;
+    const std::int64_t end_ns = system_clock().monotonic_ns() + kPatienceForAllNs;
+    Progress progress;
     for (const std::string_view question :
          questions_of(findings, is_linux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd)) {
       const Inspection* const inspection = find_inspection(question, view_->os());
-      if (inspection == nullptr) continue;
-      if (auto answer = answers_.find(*view_, capture_, *inspection)) answers.push_back(*std::move(answer));
+      const std::int64_t left_ns = end_ns - system_clock().monotonic_ns();
+      if (inspection == nullptr || (is_live() && left_ns <= 0)) continue;
+      const InspectionBounds bounds = bounds_with(progress, *inspection, std::min(kPatienceNs, left_ns));
+      if (auto answer = answers_.find(*view_, capture_, *inspection, bounds)) answers.push_back(*std::move(answer));
     }
     return answers;
   }

@@ -27,8 +27,9 @@ Result<InspectionAnswer> AnswerFinder::last_answer(KernelView& view, ReplayKerne
   return answer;
 }
 
-Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection) {
-  if (capture == nullptr) return answer_of(view, inspection);
+Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection,
+                                            const InspectionBounds& bounds) {
+  if (capture == nullptr) return answer_of(view, inspection, nullptr, bounds);
   const std::size_t selected = capture->selected_poll();
   auto answer = last_answer(view, *capture, inspection);
   for (std::size_t poll = 0; answer && inspection.is_about_new && poll < selected; ++poll) {
@@ -58,6 +59,18 @@ std::string refused_part(const InspectionAnswer& answer, const Inspection& inspe
 
 }  // namespace
 
+InspectionBounds bounds_with(Progress& progress, const Inspection& inspection, std::int64_t max_wall_ns) {
+  InspectionBounds bounds{.max_wall_ns = max_wall_ns};
+  bounds.on_object = [&progress, &inspection](const InspectionAnswer& answer) {
+    if (!progress.is_due()) return;
+    const std::string seen = answer.seen ? std::to_string(*answer.seen) : std::to_string(answer.looked_at);
+    const std::string total = answer.total ? " of " + std::to_string(*answer.total) : "";
+    progress.show("who " + std::string(inspection.name) + ": examined " + seen + total + " " +
+                  std::string(answer.seen && !inspection.parts.empty() ? inspection.parts : "objects"));
+  };
+  return bounds;
+}
+
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay) {
   std::string line;
   if (!answer.view.is_whole()) {
@@ -66,8 +79,11 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
   }
   if (answer.refused != 0) line += (line.empty() ? "" : "; also ") + refused_part(answer, inspection, is_replay);
   if (answer.is_cut) {
+    const std::string seen = seen_text(answer);
     line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +
-            counted(static_cast<double>(answer.looked_at), "object") + ": a question stops there, or after 200 ms";
+            (seen.empty() ? counted(static_cast<double>(answer.looked_at), "object") : seen) +
+            (is_replay ? ", when the time for the question was up"
+                       : ", when the time for the question was up; --for 1m gives it a minute");
   }
   return line;
 }

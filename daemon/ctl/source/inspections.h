@@ -8,6 +8,7 @@
 
 #include "core/capture/replay_view.h"
 #include "core/inspect/inspection.h"
+#include "daemon/ctl/output/progress.h"
 
 namespace memstat::ctl {
 
@@ -16,7 +17,8 @@ class AnswerFinder {
  public:
   /// Asks a machine. For a capture, returns the answer of the selected poll, or of the last one before it that has an
   /// answer. `capture`: the same view if it is a capture; its selected poll does not change. Errors: those of answer_of().
-  Result<InspectionAnswer> find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
+  Result<InspectionAnswer> find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection,
+                                const InspectionBounds& bounds = {});
 
  private:
   struct Known {
@@ -27,6 +29,9 @@ class AnswerFinder {
 
   std::map<const Inspection*, Known> known_;
 };
+
+/// Limits for a person who waits, and is shown how far it is.
+InspectionBounds bounds_with(Progress& progress, const Inspection& inspection, std::int64_t max_wall_ns = kPatienceNs);
 
 /// The missing parts of the answer, in one line for display; "": none.
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay);

@@ -23,6 +23,7 @@ TEST(WhoFiles, TheLargestHolderComesFirstWithItsOwner) {
 
 TEST(WhoFiles, AProcessThatMayNotBeLookedIntoIsCounted) {
   ProcessKernel kernel;
+  kernel.counts_descriptors = false;
   kernel.add(1, "init", 2);
   kernel.add(812, "nginx", 30);
   kernel.failures["/proc/1/fd"] = EACCES;
@@ -34,6 +35,7 @@ TEST(WhoFiles, AProcessThatMayNotBeLookedIntoIsCounted) {
 
 TEST(WhoFiles, AnEndedProcessIsNeitherAHolderNorARefusal) {
   ProcessKernel kernel;
+  kernel.counts_descriptors = false;
   kernel.add(1, "init", 2);
   kernel.add(812, "gone", 30);
   for (const int failure : {ESRCH, ENOENT}) {

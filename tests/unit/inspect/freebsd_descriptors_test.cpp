@@ -50,7 +50,7 @@ TEST_P(WhoByDescriptor, AProcessThatBeganOnlyNowHasItsNumberAndUser) {
 TEST_P(WhoByDescriptor, ATableThatTookLongIsReadToItsEndNevertheless) {
   kernel_.set("kern.proc.proc", exported_process(7, "nginx"));
   set_files(exported_file(7, GetParam().type, 1));
-  const auto answer = ask({.max_ns = 0});
+  const auto answer = ask({.max_cpu_ns = 0, .max_wall_ns = 0});
   ASSERT_TRUE(answer);
   EXPECT_EQ(holders_text(*answer), "7 nginx 1");
   EXPECT_FALSE(answer->is_cut);
@@ -88,15 +88,16 @@ TEST(WhoOnFreeBsd, HiddenProcessesAreRefusedWhereAPolicyHidesThem) {
   EXPECT_EQ(inspect(kernel, files).value().refused, ~0ULL - 1);
 }
 
-TEST(WhoOnFreeBsd, StopsAtTenThousandProcesses) {
+TEST(WhoOnFreeBsd, StopsAtTheMaximumOfObjects) {
   SysctlKernel kernel;
   std::string processes;
-  for (std::uint32_t pid = 1; pid <= 10'005; ++pid) processes += exported_process(pid, "many");
+  for (std::uint32_t pid = 1; pid <= 1005; ++pid) processes += exported_process(pid, "many");
   kernel.set("kern.proc.proc", processes);
-  const auto answer = inspect(kernel, *find_inspection("anonymous", OperatingSystem::kFreeBsd)).value();
+  const auto answer =
+      inspect(kernel, *find_inspection("anonymous", OperatingSystem::kFreeBsd), {.max_objects = 1000}).value();
   EXPECT_TRUE(answer.is_cut);
-  EXPECT_EQ(answer.looked_at, 10'000U);
-  EXPECT_EQ(answer.unlisted, 10'000 - kMaxHolders);
+  EXPECT_EQ(answer.looked_at, 1000U);
+  EXPECT_EQ(answer.unlisted, 1000 - kMaxHolders);
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ TEST(WhoQuotas, APipeOfTwoProcessesIsOneAndSmallAboveTheSoftLimit) {
   }
   EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 48 of 64; ");
   for (const int pipe : {200, 201, 202}) kernel.link(8, "pipe:[" + std::to_string(pipe) + "]");
-  EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 68 of 64; ") << "four large ones and two small";
+  EXPECT_EQ(rows(kernel), "filter pages of pipes, at least 68 of 64; ") << "four large ones and two small";
   kernel.files["/proc/sys/fs/pipe-user-pages-hard"] = "80\n";
-  EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 68 of 64; shell pages of pipes, at least (hard limit) 68 of 80; ");
+  EXPECT_EQ(rows(kernel),
+            "filter pages of pipes, at least 68 of 64; filter pages of pipes, at least (hard limit) 68 of 80; ");
 }
 
 TEST(WhoQuotas, WatchesAndMarksAreLinesOfFdinfo) {

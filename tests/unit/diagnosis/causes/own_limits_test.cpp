@@ -126,7 +126,7 @@ TEST(OwnLimits, WhatAllUsersHaveTogetherIsWorthAWordWhereTheAnswerIsCut) {
   EXPECT_EQ(machine.words(), "") << "from inside a container";
   machine.evidence.view = {};
   machine.evidence.inspections[0].holders[0].count = 4000;
-  EXPECT_EQ(machine.find()[0].headline, "User web has 4000 of 4000 epoll watches");
+  EXPECT_EQ(machine.find()[0].headline, "User web has at least 4000 of 4000 epoll watches");
 }
 
 TEST(OwnLimits, QueuesOfOtherNamespacesAreCountedInTheirCache) {
