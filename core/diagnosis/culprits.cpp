@@ -67,18 +67,25 @@ bool is_proven(const InspectionAnswer& answer, const Finding& finding, const Hol
   return all > 0 && held_by(holder) >= all / 2;
 }
 
-/// The largest suspects, or the largest of all of their kind if no suspect could be inspected. memstat's own processes are
-/// named only if nobody else holds anything.
+/// The least that a holder of growth has of it.
+constexpr double kMinGrowthShare = 0.2;
+
+/// What grew, in the unit of the holder; 0: unknown.
+double grown(const Finding& finding, const Holder& holder) {
+  if (finding.rule == nullptr || finding.rule->watches != Watches::kGrowth || finding.facts.empty()) return 0;
+  if (holder.bytes) return finding.bytes;
+  return finding.bytes > 0 ? 0 : finding.facts.front().value.value_or(0);
+}
+
+/// The largest suspects, or nobody. memstat's own processes are named only if nobody else holds anything.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
   const auto has_any = [&](auto is_wanted) { return std::any_of(answer.holders.begin(), answer.holders.end(), is_wanted); };
-  const bool has_suspect = has_any([&](const Holder& one) { return is_suspect(finding, one); });
   const bool has_others = has_any([](const Holder& one) { return one.pid != 0 && !is_own(one); });
-  const std::string_view holds_as = finding.rule == nullptr ? std::string_view() : finding.rule->holds_as;
   std::vector<const Holder*> largest;
   for (const Holder& holder : answer.holders) {
     if (largest.size() == kMaxNamed) break;
     if ((has_others && is_own(holder)) || !is_proven(answer, finding, holder)) continue;
-    if ((has_suspect || !holds_as.empty()) && !is_suspect(finding, holder)) continue;
+    if (!is_suspect(finding, holder) || held_by(holder) < kMinGrowthShare * grown(finding, holder)) continue;
     if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kMinHolderShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
   }

@@ -27,6 +27,7 @@ struct Count {
   double recent = 0;       ///< within the last Evidence::recent_seconds
   double last = 0;         ///< since the poll before, Evidence::poll_seconds ago; 0: there is none
   double still = 0;        ///< seconds since the poll at which it last changed; only for a recent change
+  double highest = 0;      ///< an amount's highest value within the last Evidence::recent_seconds
 };
 
 /// A memory type. Amounts that the kernel does not provide are empty.

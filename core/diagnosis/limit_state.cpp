@@ -2,6 +2,7 @@
 #include "core/diagnosis/limit_state.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/words.h"
@@ -38,7 +39,8 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
   consider(type.limit_bytes, type.bytes, true);
   consider(type.limit_objects, type.objects, false);
   if (state.limit <= 0) return std::nullopt;
-  if (type.limit_used && *type.limit_used > state.share) {  // cached items count, too
+  constexpr double kRounding = 1e-4;                                    // the share has four digits
+  if (type.limit_used && *type.limit_used > state.share + kRounding) {  // cached items count, too
     state.share = *type.limit_used;
     state.used = state.share * state.limit;
   }
@@ -73,8 +75,17 @@ std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state
 }
 
 std::string used_words(const LimitState& state) {
-  return amount_text(state.used, state.is_bytes) + " of " + amount_text(state.limit, state.is_bytes) + " (" +
-         percent_text(state.share) + ")";
+  // Some limits bind only new entries: numbers below 300 are given to processes only once, so that more than pid_max - 300
+  // exist.
+  if (state.used > state.limit && percent_text(state.share) != "100 %")
+    return amount_text(state.used, state.is_bytes) + ", above the limit of " + amount_text(state.limit, state.is_bytes);
+  std::string used = amount_text(state.used, state.is_bytes);
+  std::string limit = amount_text(state.limit, state.is_bytes);
+  if (!state.is_bytes && used == limit && state.used != state.limit) {  // "1 million of 1 million" says nothing
+    used = std::to_string(static_cast<std::uint64_t>(state.used));
+    limit = std::to_string(static_cast<std::uint64_t>(state.limit));
+  }
+  return used + " of " + limit + " (" + percent_text(state.share) + ")";
 }
 
 std::string limit_headline(std::string what, Severity severity, const LimitState& state) {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "core/base/byte_size.h"
 #include "core/base/text.h"
@@ -68,6 +69,41 @@ std::string seen_text(const InspectionAnswer& answer) {
   const bool has_total = answer.total.value_or(0) >= *answer.seen && answer.total;
   return std::to_string(*answer.seen) + (has_total ? " of " + std::to_string(*answer.total) : "") + " " +
          std::string(answer.parts);
+}
+
+std::string part_words(std::string_view part) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"anonymous", "Program memory"},
+      {"active", "Program memory"},
+      {"page_cache", "Cached files"},
+      {"shared", "tmpfs and shared memory"},
+      {"buffers", "Buffers of block devices"},
+      {"slab_reclaimable", "Kernel objects (reclaimable slab)"},
+      {"slab_unreclaimable", "Kernel objects (unreclaimable slab)"},
+      {"kernel_stacks", "Kernel stacks"},
+      {"vmalloc", "Kernel memory in large areas (vmalloc)"},
+      {"page_tables", "Page tables"},
+      {"percpu", "Per-CPU memory"},
+      {"sockets", "Socket buffers"},
+      {"hugetlb", "Huge pages"},
+      {"gpu", "Graphics buffers"},
+      {"arc", "The cache of ZFS (ARC)"},
+      {"kmem", "The kernel's own memory"},
+      {"wired_other", "Other wired memory"},
+      {"user_wired", "Memory that programs wired"},
+      {"laundry", "Dirty pages for swap"},
+      {"inactive", "Inactive pages"},
+      {"unaccounted", "Unaccounted memory"},
+      {"detached", "Pages that only a pipe or a device holds"},
+      {"swap_cache", "Pages that are in swap, too"},
+      {"zswap", "Compressed swap (zswap)"},
+      {"zsmalloc", "Compressed memory (zram)"},
+      {"tracing", "Trace buffers"},
+      {"balloon", "The balloon"}};
+  for (const auto& [name, words] : kWords) {
+    if (name == part) return std::string(words);
+  }
+  return "account " + std::string(part);
 }
 
 std::string cut_text(std::string_view text, std::size_t width) {

@@ -28,6 +28,8 @@ std::string counted(double count, std::string_view singular, std::string_view pl
 std::string_view at_least(const InspectionAnswer& answer);
 /// How much of the machine an answer saw: "7995 of 8400 open files", in digits. "": unknown.
 std::string seen_text(const InspectionAnswer& answer);
+/// A part of the account in an operator's words: "Kernel objects (unreclaimable slab)". Others: "account NAME".
+std::string part_words(std::string_view part);
 
 /// At most `width` characters, truncated with "...". Does not cut UTF-8 characters.
 std::string cut_text(std::string_view text, std::size_t width);

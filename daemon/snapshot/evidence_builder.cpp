@@ -115,10 +115,14 @@ void CounterMemory::update(std::uint64_t number, double value, bool is_counter) 
   if (is_new || window + 1 < window_) {  // new, or absent for longer than the memory reaches
     if (is_new) series.first = value;
     series.old = series.middle = last = value;
+    series.high = series.high_before = 0;
   } else if (window < window_) {
     series.old = series.middle;
     series.middle = value;
+    series.high_before = series.high;
+    series.high = static_cast<float>(last);
   }
+  series.high = std::max(series.high, static_cast<float>(value));
   if (is_new || last != value) series.moved = now_tenths_;
   window = window_;
   series.before = std::exchange(last, value);
@@ -133,7 +137,8 @@ Count CounterMemory::count(std::uint64_t number) const {
           .since_start = value - series.first,
           .recent = value - series.old,
           .last = series.poll == poll_ ? value - series.before : 0,
-          .still = (now_tenths_ - series.moved) / 10.0};
+          .still = (now_tenths_ - series.moved) / 10.0,
+          .highest = std::max({value, static_cast<double>(series.high), static_cast<double>(series.high_before)})};
 }
 
 void CounterMemory::forget(std::uint64_t number) {

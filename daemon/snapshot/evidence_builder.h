@@ -51,6 +51,8 @@ class CounterMemory {
     double old = 0;
     double middle = 0;
     double before = 0;        ///< Value before the last move.
+    float high = 0;           ///< Highest value in this window.
+    float high_before = 0;    ///< The same in the window before.
     std::uint32_t moved = 0;  ///< Time at which it last moved, in tenths of a second.
     std::uint32_t poll = 0;   ///< Poll at which it last moved.
   };

@@ -30,7 +30,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (kill.group.size() > 1) finding.by("group", kill.group);
   finding.leads_to("It may not use memory of other nodes.")
       .then("numastat -m")
-      .then("cat /sys/fs/cgroup/cpuset.mems.effective");
+      .then("cat " + (kill.group.size() > 1 ? shell_word("/sys/fs/cgroup" + kill.group + "/cpuset.mems.effective")
+                                            : std::string("/sys/fs/cgroup/cpuset.mems.effective")));
 }
 
 constexpr std::string_view kNeeds[] = {kKills, "memstat_kernel_log_events_total"};

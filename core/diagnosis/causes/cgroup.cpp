@@ -77,6 +77,15 @@ void look_at_limits_below(const Evidence& evidence, const Cause& cause, Findings
   }
 }
 
+/// How often the group ran out of memory lately although no process was killed, because all are protected.
+double failed_without_kill(const Evidence& evidence, const TypeEvidence& group) {
+  if (group.failures.recent <= 0 || is_version_1(evidence) || ended(evidence, group.failures)) return 0;
+  for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
+    if (one.labels[0] == group.name && one.labels[1] == "oom_kill") return one.change.recent > 0 ? 0 : group.failures.recent;
+  }
+  return 0;
+}
+
 /// A group full of page cache is healthy, because the cache is reclaimed on demand.
 constexpr DeepLimit kDeepMemory{.row = "memory",
                                 .headline = " is nearly full of memory that cannot be reclaimed: ",
@@ -98,10 +107,20 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
       continue;
     }
     const bool is_pressed = group.sleeps.recent > 0;
-    Finding& finding = add_finding(found, cause, is_pressed ? Severity::kWasteful : Severity::kNotable,
-                                   is_pressed ? Certainty::kLikely : Certainty::kPossible,
-                                   "Control group " + short_name(group.name, 36) + " is nearly full: " + bytes_text(*fixed) +
-                                       " of " + bytes_text(*group.limit_bytes) + " cannot be reclaimed");
+    const double failed = failed_without_kill(evidence, group);
+    const std::string name = "Control group " + short_name(group.name, 36);
+    Finding& finding =
+        add_finding(found, cause,
+                    failed > 0   ? Severity::kNow
+                    : is_pressed ? Severity::kWasteful
+                                 : Severity::kNotable,
+                    failed > 0   ? Certainty::kConfirmed
+                    : is_pressed ? Certainty::kLikely
+                                 : Certainty::kPossible,
+                    failed > 0 ? name + " is out of memory " + counted(failed, "time") + ", and nothing in it may be killed"
+                               : name + " is nearly full: " + bytes_text(*fixed) + " of " + bytes_text(*group.limit_bytes) +
+                                     " cannot be reclaimed");
+    finding.refused = failed;
     finding.fact({.text = percent_text(*fixed / *group.limit_bytes) + " of the limit is program and kernel memory",
                   .source = "memcg/" + std::string(group.name),
                   .value = fixed,
@@ -187,13 +206,37 @@ DeepLimit deep_tasks(const Evidence& evidence) {
           .reached = Severity::kNow};
 }
 
+/// The number of tasks moves fast: a group may be near its limit again and again, and at no poll.
+void look_at_highest_tasks(const Evidence& evidence, const Cause& cause, const MetricEvidence& limit,
+                           const MetricEvidence& tasks, Findings& found) {
+  const double highest = tasks.change.highest;
+  if (highest < kNearShare * limit.value) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 "Control group " + short_name(limit.labels[0], 30) + " was near its limit of tasks: " +
+                                     count_text(highest) + " of " + count_text(limit.value) + " at the highest");
+  finding.fact({.text = count_text(highest) + " tasks at the highest in " + duration_words(evidence.recent_seconds) + ", " +
+                        count_text(tasks.value) + " now",
+                .source = "memstat_memcg_tasks",
+                .value = highest,
+                .limit = limit.value,
+                .window_seconds = evidence.recent_seconds});
+  finding.is_past = true;
+  finding.by("group", limit.labels[0]).leads_to("At the limit, new processes and threads fail with EAGAIN.");
+  finding.then("cat " + group_file(evidence, limit.labels[0], "/pids.max"));
+}
+
 void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found) {
   add_deep_limits(evidence, cause, deep_tasks(evidence), "memstat_memcg_tasks_limit", found);
   const MetricEvidence* const lines = evidence.sample(kLogEvents, "pids_full");
   const LoggedEvidence* const line = evidence.last_line("pids_full");
   for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
-    const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
-    if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
+    const MetricEvidence* const count = evidence.sample("memstat_memcg_tasks", limit.labels[0]);
+    if (count == nullptr || limit.value <= 0) continue;
+    const std::optional<double> tasks = count->value;
+    if (*tasks < kNearShare * limit.value) {
+      look_at_highest_tasks(evidence, cause, limit, *count, found);
+      continue;
+    }
     // The line names the group that forked, which may be below the one at its limit.
     const bool is_refused = lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change) &&
                             (line == nullptr || line->subject.empty() || is_within(line->subject, limit.labels[0]));

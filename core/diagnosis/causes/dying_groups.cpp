@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/diagnosis/cause.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::dying_groups {
@@ -36,7 +37,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                 .window_seconds = evidence.recent_seconds});
   if (most->labels[0] != "/") finding.by("group", most->labels[0]);
   finding.is_about("account", "percpu").leads_to("Each keeps per-CPU and slab memory, and makes reclaim slower.");
-  finding.then("grep dying /sys/fs/cgroup/cgroup.stat").then("echo 1G > /sys/fs/cgroup/memory.reclaim");
+  finding.then("grep dying " + group_file(evidence, most->labels[0], "/cgroup.stat"));
+  finding.then("echo 1G > " + group_file(evidence, most->labels[0], "/memory.reclaim"));
 }
 
 constexpr std::string_view kNeeds[] = {kDying};

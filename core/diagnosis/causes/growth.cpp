@@ -67,8 +67,10 @@ constexpr std::array kKinds{
          .allocator = "table",
          .types = {"threads", "processes"},
          .what = "Threads",
-         .effect = "A program starts threads or processes without ending them.",
-         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .effect = "A program starts threads or processes without ending them, or does not wait for those that have ended "
+                   "(zombies).",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head; ps -eo stat,ppid | grep ^Z | sort | uniq -c | sort -rn | "
+                 "head -3",
          .next_on_freebsd = "ps -axo nlwp,pid,user,comm | sort -rn | head",
          .inspection = "threads",
          .runbook = "MemstatLeakSuspected"},
@@ -76,23 +78,27 @@ constexpr std::array kKinds{
          .allocator = "slab",
          .types = {"task_struct", "pid", "thread_stack", "signal_cache"},
          .what = "Threads",
-         .effect = "A program starts threads or processes without ending them.",
-         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .effect = "A program starts threads or processes without ending them, or does not wait for those that have ended "
+                   "(zombies).",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head; ps -eo stat,ppid | grep ^Z | sort | uniq -c | sort -rn | "
+                 "head -3",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "thread_growth",
          .allocator = "account",
          .types = {"kernel_stacks"},
          .what = "Kernel stacks",
-         .effect = "A program starts threads or processes without ending them.",
-         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .effect = "A program starts threads or processes without ending them, or does not wait for those that have ended "
+                   "(zombies).",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head; ps -eo stat,ppid | grep ^Z | sort | uniq -c | sort -rn | "
+                 "head -3",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "packets_held",
          .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"skbuff_*", "skb_*"},
-         .what = "Network packets",
-         .effect = "A driver, a queue or unread sockets hold them.",
-         .next = "ss -tmpn | head -40; tc -s qdisc",
+         .what = "Packets and unread data of sockets",
+         .effect = "Sockets that nobody reads (TCP, UDP or Unix), a queue or a driver hold them.",
+         .next = "ss -tumpn | head -20; ss -xmp | sort -k3 -rn | head -10; tc -s qdisc | head -20",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroups_left",
          .system = CauseSystem::kLinux,
@@ -398,8 +404,9 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     if (!is_worth && !to_limit) continue;
     const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
     const bool is_soon = (to_limit || to_end) && !is_starting;
-    const std::string what =
-        kind.what.empty() ? growth.allocator + " " + short_name(growth.name, 30) : std::string(kind.what);
+    const std::string what = !kind.what.empty()                      ? std::string(kind.what)
+                             : growth.allocator == kAccountAllocator ? part_words(growth.name)
+                                                                     : growth.allocator + " " + short_name(growth.name, 30);
     Finding& finding = add_finding(found, cause, is_soon ? Severity::kSoon : Severity::kNotable,
                                    is_soon && growth.together.empty() ? Certainty::kPossible : Certainty::kLikely,
                                    what + " grew by " + amount_text(growth.gain, growth.is_bytes) + " in " +
@@ -420,7 +427,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                     .value = finding.seconds_left});
     }
     add_subjects(evidence, growth, finding);
-    finding.leads_to(kind.effect).then(next_step(evidence, kind));
+    finding.leads_to(growth.allocator == "memcg" && !growth.limit_seconds
+                         ? "It has no limit, so it can take the memory of all others."
+                         : kind.effect);
+    finding.then(next_step(evidence, kind));
     if (!kind.what.empty()) merge_last(found, begin);
   }
   if (found.size() == begin && cause.name == "vfs_pinned") look_at_pinned_names(evidence, cause, found);

@@ -2,6 +2,7 @@
 // Processes that the kernel killed for lack of memory, of the machine or of a control group.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
@@ -121,6 +122,15 @@ Limit limit_of(const Evidence& evidence, std::string_view group, const std::vect
   return Limit::kOwn;
 }
 
+/// A command that raises the limit by half; "": there is none.
+std::string raise_command(const Evidence& evidence, std::string_view group, const std::optional<double>& limit) {
+  if (!limit || evidence.type(Allocator::kMemcg, group) == nullptr) return {};
+  constexpr double kMiB = 1U << 20U;
+  const auto mib = static_cast<std::uint64_t>(std::ceil(1.5 * *limit / kMiB));
+  return "echo " + std::to_string(mib) + "M > " +
+         group_file(evidence, group, is_version_1(evidence) ? "/memory.limit_in_bytes" : "/memory.max");
+}
+
 /// `group` is the innermost one that is read. The log also names groups below it, and those that were removed with their
 /// last process.
 void add_group(const Evidence& evidence, const Cause& cause, std::string_view group, double kills, double times,
@@ -159,6 +169,7 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
           ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
           : "The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
+  if (const std::string command = raise_command(evidence, limiting, limit); !command.empty()) finding.then(command);
   finding.then(evidence.type(Allocator::kMemcg, group) == nullptr
                    ? std::string("memstatctl events")
                    : "memstatctl show " + shell_word("memcg/" + std::string(group)));
@@ -183,13 +194,26 @@ bool was_never_short(const Evidence& evidence) {
          evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= kWellAbove;
 }
 
+/// The groups at any depth that have had kills, if they are few; empty: many, none, or nobody looked.
+std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
+  constexpr std::size_t kMaxGroups = 3;
+  std::vector<const Holder*> groups;
+  const InspectionAnswer* const answer = evidence.inspection("group-limits");
+  if (answer == nullptr) return groups;
+  for (const Holder& row : answer->holders) {
+    if (row.name == "kills") groups.push_back(&row);
+  }
+  if (groups.size() > kMaxGroups) groups.clear();
+  return groups;
+}
+
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
 void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
   const double kills = evidence.moved(kKills);
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
                                  counted(kills, "process", "processes") +
-                                     " killed for lack of memory, probably at limits of control groups that were removed");
+                                     " killed, probably at limits of control groups that were removed or lie deeper");
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds) +
                         ", in no control group that memstatd reads",
                 .source = std::string(kKills),
@@ -199,6 +223,14 @@ void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& 
                         counted(evidence.moved(kDirect), "allocation") + " of the machine had to wait",
                 .source = "memstat_memory_available_bytes",
                 .value = evidence.available_bytes});
+  for (const Holder* const row : groups_with_kills(evidence)) {
+    finding.by("group", row->group)
+        .is_about("memcg", row->group)
+        .fact({.text = short_name(row->group) + ": " + counted(static_cast<double>(row->count.value_or(0)), "kill") +
+                       " since it was created",
+               .source = "who/group-limits",
+               .value = static_cast<double>(row->count.value_or(0))});
+  }
   finding.leads_to("A container's group is often removed with its program. The kernel's log names it.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   if (evidence.samples(kLogEvents).empty())  // below any prefix
@@ -249,8 +281,9 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   if (part && (!made_room || has_outgrown(*part, victim))) {
     const bool is_unaccounted = part->name == "unaccounted";
     finding.is_about(kAccountAllocator, part->name);
-    finding.fact({.text = is_unaccounted ? bytes_text(part->bytes) + " are in no part of the account, more than in any"
-                                         : std::string(part->name) + " still holds the most: " + bytes_text(part->bytes),
+    finding.fact({.text = is_unaccounted
+                              ? bytes_text(part->bytes) + " are in no part of the account, more than in any"
+                              : part_words(part->name) + ": " + bytes_text(part->bytes) + ", more than any other part",
                   .source = std::string(part->metric),
                   .value = part->bytes});
     name_holder(evidence, charge_of(part->name), Holds::kNow, part->bytes / 3, finding);
@@ -398,7 +431,8 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kPastNeeds{kKills, kLogEvents};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 14> kUses{kLogEvents,
+constexpr std::array<std::string_view, 15> kUses{kLogEvents,
+                                                 "who/group-limits",
                                                  kGroupEvents,
                                                  kLocalEvents,
                                                  kDirect,

@@ -42,21 +42,22 @@ constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 constexpr std::string_view kQueueSymptoms[] = {"tcp_receive_dropped"};
 
 constexpr std::array kParts{
-    Part{.name = "page_tables_large",
-         .part = "page_tables",
-         .system = CauseSystem::kBoth,
-         .share = 0.04,
-         .needs_short = 1,
-         .severity = Severity::kNotable,
-         .headline = "Page tables take ",
-         .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
-         .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
-         .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
-         .inspection = "page-tables",
-         .needs = {"account/page_tables"},
-         .charged = &kKernelMemory,
-         .gained_share = 0.02,
-         .wasteful_share = 0.02},
+    Part{
+        .name = "page_tables_large",
+        .part = "page_tables",
+        .system = CauseSystem::kBoth,
+        .share = 0.04,
+        .needs_short = 1,
+        .severity = Severity::kNotable,
+        .headline = "Page tables take ",
+        .effect = "Memory is mapped in small pages, by many processes or sparsely by one; huge pages would need a fraction.",
+        .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+        .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
+        .inspection = "page-tables",
+        .needs = {"account/page_tables"},
+        .charged = &kKernelMemory,
+        .gained_share = 0.02,
+        .wasteful_share = 0.02},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
          .system = CauseSystem::kLinux,
@@ -365,6 +366,9 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_of_files = mount != nullptr || is_elsewhere;
   const bool stands_out = caller != nullptr || is_of_files;
   const double share = share_of(evidence, part, *bytes);
+  // Behind lxcfs the total is the container's and parts are the host's. A part above all memory is address space.
+  if (part.name == "memory_poisoned" && evidence.any_line("memory_error_injected") != nullptr) return;  // no defect
+  if (part.metric.empty() && (evidence.view.has(ViewReason::kLxcfs) || share > 1)) return;
   const bool gained = has_gained(evidence, part);
   if (share <= part.share && !stands_out && !gained && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;

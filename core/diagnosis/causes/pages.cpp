@@ -116,7 +116,7 @@ void add_hidden_holders(const Evidence& evidence, Finding& finding) {
 
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
-  if (unaccounted == nullptr) return;
+  if (unaccounted == nullptr || evidence.view.has(ViewReason::kLxcfs)) return;  // parts of the host, total of the container
   const std::optional<double> bytes = unaccounted->value;
   const bool has_jumped = evidence.share(unaccounted->change.since_start) >= 0.05 &&
                           evidence.growth(kAccountAllocator, "unaccounted") == nullptr;  // which is its own cause

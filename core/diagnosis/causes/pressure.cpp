@@ -273,6 +273,35 @@ void look_at_writers_of_groups(const Evidence& evidence, const Cause& cause, dou
   }
 }
 
+/// Writers that waited for most of the window, and have stopped.
+void look_at_past_writers(const Evidence& evidence, const Cause& cause, const MetricEvidence& stalls, double limit,
+                          Findings& found) {
+  const MetricEvidence* const dirty = evidence.sample("memstat_dirty_bytes");
+  const MetricEvidence* const writeback = evidence.sample("memstat_writeback_bytes");
+  const double highest =
+      std::max(dirty == nullptr ? 0 : dirty->change.highest, writeback == nullptr ? 0 : writeback->change.highest);
+  if (limit <= 0 || highest < 0.6 * limit) return;
+  const double waited = evidence.time_share(stalls.change.recent);
+  const std::string when =
+      stalls.change.still > 0 ? " until " + duration_words(stalls.change.still) + " ago" : std::string();
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                                 "Writers waited for the disk " + percent_text(waited) + " of the time" + when);
+  finding.fact(
+      {.text = "programs waited for the disk " + percent_text(waited) + " of " + duration_words(evidence.recent_seconds),
+       .source = std::string(kIoStalls),
+       .value = waited,
+       .window_seconds = evidence.recent_seconds});
+  finding.fact({.text = bytes_text(highest) +
+                        " of files were not written yet at the highest; writers are slowed down from " + bytes_text(limit) +
+                        " on",
+                .source = "memstat_dirty_bytes",
+                .value = highest,
+                .limit = limit,
+                .window_seconds = evidence.recent_seconds});
+  finding.is_past = true;
+  finding.leads_to("Programs that write wait for the disk.").then("sysctl vm.dirty_bytes vm.dirty_ratio");
+}
+
 void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double pages = evidence.moved("memstat_throttled_written_pages_total");
   const bool waits_in_reclaim = evidence.rate(pages) >= 1;
@@ -287,6 +316,7 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
   const bool waits_in_write = limit > 0 && dirty > 0.6 * limit && waiting > 0.2;
   if (!waits_in_reclaim && !waits_in_write) {
     if (waiting > 0.2) look_at_writers_of_groups(evidence, cause, waiting, found);
+    if (waiting > 0.5) look_at_past_writers(evidence, cause, *stalls, limit, found);
     return;
   }
   constexpr double kBurst = 30;  // such as copying files

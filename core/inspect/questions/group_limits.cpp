@@ -50,9 +50,10 @@ void look_at_memory(Inspector& inspector, const FoundGroup& group, bool is_versi
   const Number limit = number_in(inspector, group, is_version_1 ? "/memory.limit_in_bytes" : "/memory.max");
   if (limit) add_near(inspector, group, "memory", fixed_bytes(inspector, group, is_version_1), limit);
   if (is_version_1) {
-    std::array numbers = keyed_numbers<std::string_view>({"under_oom"});
+    std::array numbers = keyed_numbers<std::string_view>({"under_oom", "oom_kill"});  // the latter since 4.13
     (void)read_keyed_numbers(inspector.read(group.directory + "/memory.oom_control"), numbers);
     if (numbers[0].value.value_or(0) != 0) add_row(inspector, group, "waits without memory", 1, {});
+    if (numbers[1].value.value_or(0) != 0) add_row(inspector, group, "kills", *numbers[1].value, {});
     return;
   }
   add_near(inspector, group, "swap", number_in(inspector, group, "/memory.swap.current"),
@@ -90,6 +91,7 @@ extern const Inspection inspection{.name = "group-limits",
                                    .things = "in use",
                                    .parts = "control groups",
                                    .sees = ViewPart::kGroups,
+                                   .reads_polled_files = true,
                                    .look = look};
 
 }  // namespace memstat::inspections::group_limits

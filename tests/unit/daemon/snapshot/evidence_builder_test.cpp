@@ -29,6 +29,21 @@ TEST(CounterMemory, RemembersTheCountersThatAreKeptUnderTheirNewNumbers) {
   EXPECT_EQ(change(memory, 2, 500).recent, 0) << "is new";
 }
 
+TEST(CounterMemory, HasTheHighestValueOfTheWindow) {
+  CounterMemory memory;
+  std::int64_t now = 0;
+  const auto value = [&](double amount) {
+    memory.begin(now += 10'000'000'000);
+    memory.update(0, amount, false);
+    return memory.count(0).highest;
+  };
+  EXPECT_EQ(value(5), 5);
+  EXPECT_EQ(value(90), 90);
+  EXPECT_EQ(value(7), 90);
+  for (int i = 0; i < 200; ++i) value(7);  // longer than two windows
+  EXPECT_EQ(value(7), 7);
+}
+
 TEST(CounterMemory, ForgetsOnlyForgottenCountersWhenItShrinks) {
   CounterMemory memory;
   memory.begin(0);

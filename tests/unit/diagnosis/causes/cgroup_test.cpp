@@ -169,5 +169,31 @@ TEST(Cgroup, ALimitThatIsNotReadIsCountedAbove) {
   EXPECT_EQ(machine.find()[0].headline, "A group below /kubepods/burstable is at its limit, and little can be reclaimed");
 }
 
+TEST(Cgroup, TasksNearTheLimitAgainAndAgainCountAtNoPoll) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_memcg_tasks_limit", 1200, {"/a"});
+  MetricEvidence& tasks = machine.metric("memstat_memcg_tasks", 300, {"/a"});
+  tasks.change.highest = 900;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].change.highest = machine.evidence.metrics[1].change.highest = 1127;
+  ASSERT_EQ(machine.words(), "notable cgroup_tasks_full");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /a was near its limit of tasks: 1127 of 1200 at the highest");
+}
+
+TEST(Cgroup, OutOfMemoryWithNothingToKillFailsNow) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/a");
+  group.bytes = 1e9;
+  group.limit_bytes = 1e9;
+  group.sleeps.recent = 40;
+  machine.metric("memstat_memcg_anonymous_bytes", 9.9e8, {"/a"});
+  machine.metric("memstat_memcg_events_total", 0, {"/a", "oom"});
+  machine.metric("memstat_memcg_events_total", 0, {"/a", "oom_kill"});
+  EXPECT_EQ(machine.words(), "wasteful cgroup_full");
+  machine.evidence.types[0].failures.recent = 1838;
+  ASSERT_EQ(machine.words(), "now cgroup_full");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /a is out of memory 1838 times, and nothing in it may be killed");
+}
+
 }  // namespace
 }  // namespace memstat::causes::cgroup

@@ -171,5 +171,19 @@ TEST(FullTable, RefusalsThatEndedLeaveItNearlyFull) {
   EXPECT_EQ(machine.find()[0].facts.at(1).text, "9 failures in 5 min, the last one 3 min ago");
 }
 
+TEST(FullTable, NumbersOfOneLimitAreThoseOfTheFile) {
+  EvidenceOfMachine machine;
+  TypeEvidence& orphans = machine.limited(Allocator::kTable, "tcp_orphans", 65738, 65536);
+  orphans.limit_used = 1.0031;  // four digits
+  EXPECT_NE(machine.find().at(0).headline.find("65738 of 65536 (100 %)"), std::string::npos) << machine.find()[0].headline;
+  machine.evidence.types[0].objects = 90000;
+  machine.evidence.types[0].limit_used = 90000.0 / 65536;
+  EXPECT_NE(machine.find().at(0).headline.find("90000, above the limit of 65536"), std::string::npos);
+  machine.evidence.types[0].limit_objects = 1048576;
+  machine.evidence.types[0].objects = 1048001;
+  machine.evidence.types[0].limit_used = 1048001.0 / 1048576;
+  EXPECT_NE(machine.find().at(0).headline.find("1048001 of 1048576"), std::string::npos) << machine.find()[0].headline;
+}
+
 }  // namespace
 }  // namespace memstat::causes::full_table

@@ -228,5 +228,14 @@ TEST(LargePart, HugePagesOfProgramsMatterWhileMemoryIsShort) {
   EXPECT_EQ(machine.find()[0].bytes, 0);
 }
 
+TEST(LargePart, PartsOfTheHostAreNotComparedWithTheTotalOfAContainer) {
+  EvidenceOfMachine machine;
+  machine.part("page_tables", 4 * EvidenceOfMachine::kGiB);
+  EXPECT_NE(machine.words().find("page_tables_large"), std::string::npos);
+  machine.metric("memstat_unaccounted_bytes", 8 * EvidenceOfMachine::kGiB);
+  machine.evidence.view.add(ViewReason::kLxcfs);
+  EXPECT_EQ(machine.words(), "");
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part

@@ -231,5 +231,22 @@ TEST(Pressure, ShorterStallsMatterOnlyWhileTheMachineIsShort) {
   EXPECT_EQ(machine.words(), "notable memory_stalls");
 }
 
+TEST(Pressure, WritersThatWaitedMostOfTheWindowAreFoundAfterTheyStopped) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = 75;
+  machine.metric("memstat_dirty_threshold_bytes", 1e9, {"background"});
+  machine.metric("memstat_dirty_threshold_bytes", 2e9, {"throttle"});
+  machine.metric("memstat_throttled_written_pages_total", 0);
+  machine.metric("memstat_dirty_bytes", 1e6).change.highest = 1.6e9;
+  MetricEvidence& stalls = machine.moved("memstat_io_pressure_stall_seconds_total", 61.5, {"some"});
+  stalls.change.still = 6;
+  ASSERT_EQ(machine.words(), "notable writers_throttled");
+  EXPECT_EQ(machine.find()[0].headline, "Writers waited for the disk 82 % of the time until 6 s ago");
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_dirty_bytes") one.change.highest = 1e8;
+  }
+  EXPECT_EQ(machine.words(), "") << "readers wait for a disk, too";
+}
+
 }  // namespace
 }  // namespace memstat::causes::pressure
