@@ -16,6 +16,7 @@
 
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
+#include "core/base/text.h"
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
 #include "daemon/http/server.h"
@@ -165,6 +166,11 @@ class App {
 // Must come first: sources keep thousands of files open, and a port below 1024 needs root.
 Result<void> App::listen() {
   auto listeners = open_listeners(config_);
+  if (!listeners && listeners.error().system_errno == EADDRINUSE && options_.is_demo && options_.listen.empty()) {
+    log_.warning(listeners.error().path + " is taken, so the demo takes a free port");
+    config_.listen = {*parse_listen_address("127.0.0.1:0")};
+    listeners = open_listeners(config_);
+  }
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
   host_.warning = network_filter_warning(config_.listen, config_.allow);
@@ -189,7 +195,9 @@ Result<void> App::open_kernel() {
     for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
   }
   if (!is_replay) {
-    for (const std::string& line : host_.mounts = missing_mounts(*view_, all_sources())) log_.info(line);
+    for (const std::string& line : host_.mounts = missing_mounts(*view_, all_sources())) {
+      log_.write(options_.once ? LogLevel::kInfo : LogLevel::kDebug, line);  // doctor and the page have them
+    }
   }
   if (is_replay && capture_ == nullptr) {
     return Error{ErrorCode::kNotPresent, {}, options_.replay, 0, {}, "is not a capture; only a capture can be replayed"};
@@ -322,7 +330,7 @@ Result<void> App::give_up_privileges() {
   listeners_.spare().give_all();
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
-  for (const std::string& note : report->notes) log_.info(note);
+  if (!report->notes.empty()) log_.info(separated(report->notes, "; "));
   host_.runs_as = present_privileges(report->user_changed ? options.user : account);
   if (textfile_) {
     if (Result<void> writable = textfile_->check(); !writable) return writable;
@@ -343,6 +351,8 @@ Result<void> App::start_server() {
   server_ = *std::move(server);
   for (const std::string& address : server_->addresses())
     log_.info("listening on " + (address.starts_with("unix:") ? address : "http://" + address + "/"));
+  if (options_.is_demo && !print("open http://" + server_->addresses().front() + "/ - Ctrl-C stops\n"))
+    return system_error("standard output", errno, "cannot print the address");
   return {};
 }
 

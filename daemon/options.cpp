@@ -8,6 +8,8 @@
 #include <exception>
 #include <new>
 
+#include "daemon/selftest/installation.h"
+
 namespace memstat {
 namespace {
 
@@ -60,6 +62,8 @@ void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& 
   CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a directory, .tar or .tar.zst")
                             ->type_name("CAPTURE")
                             ->check(not_empty);
+  app.add_flag("--demo", options.is_demo, "Show a machine in trouble: a recorded FreeBSD whose zones are full")
+      ->excludes(replay);
   app.add_option("--replay-speed", options.replay_speed, "Speed of the replay: 2 is twice as fast as it was recorded")
       ->type_name("X")
       ->needs(replay)
@@ -100,6 +104,14 @@ bool take_addresses(const std::vector<std::string>& texts, CommandLine& options)
   return true;
 }
 
+/// The moment of the trouble is the last poll, so the ones before it take no time.
+void select_demo(CommandLine& options) {
+  constexpr double kAtOnce = 1e9;
+  options.replay = demo_capture();
+  options.replay_speed = kAtOnce;
+  if (!options.log_level) options.log_level = LogLevel::kWarning;  // the address is printed, not logged
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version) {
@@ -128,6 +140,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     return parsed;
   }
   if (!take_addresses(listen, parsed.options)) parsed.exit_status = 2;
+  if (parsed.options.is_demo) select_demo(parsed.options);
   return parsed;
 }
 

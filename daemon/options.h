@@ -24,6 +24,7 @@ struct CommandLine {
   bool no_sandbox = false;
   bool once = false;
   ExpositionFormat format = kFallbackFormat;  ///< For the page that `once` prints.
+  bool is_demo = false;                       ///< Replays demo_capture() at once, on a free port if the usual one is taken.
   std::string replay;                         ///< Capture to replay; "": the live kernel.
   std::optional<std::uint64_t> replay_max;    ///< B unpacked; nothing: kMaxCaptureBytes.
   double replay_speed = 1;

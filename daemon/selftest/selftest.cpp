@@ -19,6 +19,7 @@
 #include "core/kernel/open_view.h"
 #include "core/model/partial_view.h"
 #include "core/query.h"
+#include "daemon/selftest/installation.h"
 
 namespace memstat {
 
@@ -242,9 +243,8 @@ namespace {
 std::string examples_directory() {
   constexpr std::string_view kExamples = "share/doc/memstatd/examples";
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path own = program.parent_path().parent_path() / kExamples;
-  return !error && std::filesystem::is_directory(own, error) ? own.string() : "/usr/" + std::string(kExamples);
+  const std::string own = installed_path(kExamples);
+  return std::filesystem::is_directory(own, error) ? own : "/usr/" + std::string(kExamples);
 }
 
 }  // namespace

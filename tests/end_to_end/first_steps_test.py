@@ -111,7 +111,7 @@ class Said(unittest.TestCase):
             self.skipTest("no unshare, which gives a mount namespace")
         if probe.returncode != 0:
             self.skipTest(f"no mount namespace here: {probe.stderr.decode().strip()}")
-        for arguments in (["--once"], ["--polls", "1", "--interval", "100ms", "--listen", "127.0.0.1:0"]):
+        for arguments in (["--once"], ["--polls", "1", "--interval", "100ms", "--listen", "127.0.0.1:0", "--log-level", "debug"]):
             done = inside("mount -t tmpfs none /sys", *arguments)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stderr.count("sysfs is not mounted at /sys, where figures of "), 1, done.stderr)

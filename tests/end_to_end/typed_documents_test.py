@@ -75,7 +75,7 @@ class Server:
                 self._reader.join(program.PATIENCE)
                 self._process.stdout.close()
                 raise AssertionError(f"{self.text}: ended with {self._process.returncode}:\n{self.printed[-4000:]}")
-            return re.search(r"listening on http://(\S+)/", self.printed)
+            return re.search(r"(?:listening on|open) http://(\S+)/", self.printed)
         return program.wait_until(listens, lambda: f"{self.text} to serve; it printed {self.printed[-4000:]}", PATIENCE).group(1)
 
     def stop(self):
