@@ -192,10 +192,10 @@ struct Command {
 };
 
 /// Every command, in the order of the help text.
-#define MEMSTAT_COMMANDS(command)                                                                                       \
-  command(Why) command(Top) command(Demo) command(Types) command(Limits) command(Show) command(Events) command(Diff)    \
-      command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay) command(Objects)   \
-          command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process) command(Node) command(Resident)   \
+#define MEMSTAT_COMMANDS(command)                                                                                     \
+  command(Why) command(Top) command(Demo) command(Types) command(Limits) command(Show) command(Events) command(Diff)  \
+      command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay) command(Objects) \
+          command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process) command(Node) command(Resident) \
               command(Counters) command(Explain) command(Doctor) command(Completion)
 
 #define MEMSTAT_DECLARATION(name) extern const Command k##name##Command;
