@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "config/yaml_tree.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -36,6 +37,22 @@ std::string describe(const Node& node) {
 
 std::string join(const std::string& path, std::string_view key) {
   return path.empty() ? shortened(key) : path + "." + shortened(key);
+}
+
+/// "; did you mean X?", or "; " and what else to do when no known word is near.
+std::string nearest_or(std::string_view word, std::span<const std::string_view> known, const std::string& otherwise) {
+  const std::string_view nearest = nearest_word(word, known);
+  return "; " + (nearest.empty() ? otherwise : "did you mean " + std::string(nearest) + "?");
+}
+
+/// "write true", when the text is another word for it (yes, on, 1); otherwise "write true or false".
+std::string meant_word(std::string_view text, std::string_view yes, std::string_view no) {
+  constexpr std::string_view kYes[] = {"true", "yes", "on", "y", "1", "enabled"};
+  constexpr std::string_view kNo[] = {"false", "no", "off", "n", "0", "disabled"};
+  const std::string low = lower_case(text);
+  if (std::find(std::begin(kYes), std::end(kYes), low) != std::end(kYes)) return "write " + std::string(yes);
+  if (std::find(std::begin(kNo), std::end(kNo), low) != std::end(kNo)) return "write " + std::string(no);
+  return "write " + std::string(yes) + " or " + std::string(no);
 }
 
 class Loader {
@@ -172,10 +189,7 @@ class Loader {
         written_.emplace(key_path, &value);
         return candidate.read(value, key_path);
       }
-      const std::string nearest(nearest_word(key.text, known));
-      problem(key, key_path,
-              nearest.empty() ? "is not a known key; the keys here are " + choice
-                              : "is not a known key; did you mean " + nearest + "?");
+      problem(key, key_path, "is not a known key" + nearest_or(key.text, known, "the keys here are " + choice));
     });
   }
 
@@ -230,10 +244,12 @@ class Loader {
   Reader boolean(bool& place) {
     return [this, &place](const Node& node, const std::string& path) {
       if (!is_text(node, path, "true or false", place ? "true" : "false")) return;
-      if (node.is_quoted || (node.text != "true" && node.text != "false")) {
+      if (node.is_quoted) {
         return problem(node, path,
-                       (node.is_quoted ? "the text " : "") + quoted(node.text) +
-                           " is not a truth value; write true or false, without quotes");
+                       "the text " + quoted(node.text) + " is not a truth value; write true or false, without quotes");
+      }
+      if (node.text != "true" && node.text != "false") {
+        return problem(node, path, quoted(node.text) + " is not a truth value; " + meant_word(node.text, "true", "false"));
       }
       place = node.text == "true";
     };
@@ -330,10 +346,11 @@ class Loader {
     const std::vector<std::string_view> known(context_.sources.begin(), context_.sources.end());
     const auto place = static_cast<std::size_t>(std::find(known.begin(), known.end(), key.text) - known.begin());
     if (place == known.size()) {
-      return problem(key, path, "is not a source of this build; write one of: " + listing(known));
+      return problem(key, path,
+                     "is not a source of this build" + nearest_or(key.text, known, "write one of: " + listing(known)));
     }
     SourceConfig source;
-    std::vector<Key> keys = {{"enabled", parsed(parse_switch, source.enabled, "auto, on or off", "auto")},
+    std::vector<Key> keys = {{"enabled", switch_word(source.enabled)},
                              {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}};
     if (place < context_.options.size()) {
       for (const SourceOption& option : context_.options[place]) {
@@ -342,6 +359,20 @@ class Loader {
     }
     map(keys)(node, path);
     config_.sources.emplace(key.text, source);
+  }
+
+  Reader switch_word(Switch& place) {
+    return [this, &place](const Node& node, const std::string& path) {
+      if (!is_text(node, path, "auto, on or off", "auto")) return;
+      const auto value = parse_switch(node.text);
+      if (value) {
+        place = *value;
+        return;
+      }
+      const std::string meant = meant_word(node.text, "on", "off");
+      problem(node, path,
+              meant == "write on or off" ? value.error().detail : quoted(node.text) + " is not a known value; " + meant);
+    };
   }
 
   Reader source_option(const SourceOption& option, SourceConfig& source) {
@@ -361,7 +392,7 @@ class Loader {
             number = node.text == "on" ? 1 : 0;
             break;
           }
-          return problem(node, path, quoted(node.text) + " is not a switch; write on or off");
+          return problem(node, path, quoted(node.text) + " is not a switch; " + meant_word(node.text, "on", "off"));
         case Kind::kNumber:
           if (!is_text(node, path, "a whole number", usual)) return;
           if (!node.is_quoted) number = parse_u64(node.text);

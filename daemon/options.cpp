@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 
+#include "config/command_line_help.h"
+#include "core/base/text.h"
 #include "daemon/selftest/installation.h"
 
 namespace memstat {
 namespace {
 
-/// Makes a CLI11 validator, which returns "" or an error, from one of our parsers.
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  memstatd\n"
+    "  memstatd --config /etc/memstatd.yaml --listen 127.0.0.1:9000\n"
+    "  memstatd --once\n"
+    "  memstatd --replay bug.tar.zst --replay-loop";
+
+/// Makes a check, which returns "" or an error, from one of our parsers.
 template <typename Parse>
-CLI::Validator check(Parse parse, const std::string& type) {
-  return {[parse](std::string& text) {
-            const auto result = parse(text);
-            return result ? std::string() : result.error().detail;
-          },
-          type};
+auto check(Parse parse) {
+  return [parse](const std::string& text) {
+    const auto result = parse(text);
+    return result ? std::string() : result.error().detail;
+  };
 }
 
 /// Adds an option whose text becomes the value of `place`.
@@ -28,7 +38,7 @@ template <typename Parse, typename Place>
 CLI::Option* add_parsed(CLI::App& app, const std::string& name, Place& place, Parse parse, const std::string& type,
                         const std::string& help) {
   const auto set = [&place, parse](const std::string& text) { place = *parse(text); };
-  return app.add_option_function<std::string>(name, set, help)->check(check(parse, type));
+  return app.add_option_function<std::string>(name, set, help)->type_name(type)->check(check(parse));
 }
 
 // An unset variable in a script must not silently select the default: `--replay ""` would serve the live kernel.
@@ -40,13 +50,19 @@ std::string check_speed(const std::string& text) {
   return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? "" : "must be a number above 0";
 }
 
+std::string check_polls(const std::string& text) {
+  const auto count = parse_u64(text);
+  return count && *count != 0 ? "" : quoted(text) + " is not a number of polls; write 1 or more";
+}
+
 void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& listen) {
   app.add_option("--config", options.config_file, "Configuration file; without it every key keeps its default")
       ->type_name("FILE")
       ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
   app.add_option("--listen", listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
-      ->check(check(parse_listen_address, "ADDR:PORT|unix:PATH"));
+      ->type_name("ADDR:PORT|unix:PATH")
+      ->check(check(parse_listen_address));
   add_parsed(app, "--interval", options.interval, parse_poll_interval, "DURATION", "Time between two polls, such as 10s");
   CLI::Option* once = app.add_flag("--once", options.once,
                                    "Print the page with every metric after one poll (or the last one of a replay) and exit");
@@ -75,11 +91,11 @@ void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& 
   app.add_option("--polls", options.polls,
                  "Stop after N polls. A replay then keeps the last one; on the live kernel memstatd exits")
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
+      ->check(check_polls);
   app.add_option("--record", options.record, "Record what the kernel reports: a new directory, .tar or .tar.zst")
       ->type_name("CAPTURE")
       ->check(not_empty)
-      ->check(check(parse_record_path, "CAPTURE"));
+      ->check(check(parse_record_path));
   app.add_option("--textfile", options.textfile, "Write the text page to this file after each poll, for node_exporter")
       ->type_name("PATH")
       ->check(not_empty);
@@ -88,6 +104,18 @@ void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& 
   app.add_flag("--selftest", options.selftest, "Try every source, print what works and what is missing, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
   add_parsed(app, "--log-level", options.log_level, parse_log_level, "LEVEL", "trace, debug, info, warning or error");
+}
+
+/// Returns the exit status: 1, after a message on standard error, if the text cannot be written.
+int print_text(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::fprintf(stderr, "memstatd: cannot write to standard output: %s\n", std::strerror(errno));
+  return 1;
+}
+
+int refuse(const std::string& what) {
+  std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists the options.\n", what.c_str());
+  return 2;
 }
 
 /// Returns false, after a message on standard error, if an address is given twice.
@@ -121,22 +149,26 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
       "Shows where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
       "By default it serves http://127.0.0.1:8947/metrics for Prometheus.",
       "memstatd");
-  app.set_version_flag("--version", "memstatd " + version);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", "memstatd " + version, "Print the version and exit");
+  app.footer(kExamples);
   add_options(app, parsed.options, listen);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    parsed.exit_status = app.exit(success);
+  } catch (const CLI::CallForHelp&) {
+    parsed.exit_status = print_text(app.help());
+    return parsed;
+  } catch (const CLI::CallForVersion& called) {
+    parsed.exit_status = print_text(called.what() + std::string("\n"));
     return parsed;
   } catch (const CLI::ParseError& mistake) {
-    std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists the options.\n", mistake.what());
-    parsed.exit_status = 2;
+    parsed.exit_status = refuse(usage_error(app, mistake));
     return parsed;
   } catch (const std::bad_alloc&) {  // not an error in the command line
     throw;
   } catch (const std::exception& exception) {
-    std::fprintf(stderr, "memstatd: %s\n", exception.what());
-    parsed.exit_status = 2;
+    parsed.exit_status = refuse(exception.what());
     return parsed;
   }
   if (!take_addresses(listen, parsed.options)) parsed.exit_status = 2;

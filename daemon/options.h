@@ -37,8 +37,8 @@ struct CommandLine {
   bool selftest = false;
 };
 
-/// The command line, or the exit status if the program must exit now: 0 after --help and --version, 2 after an error. The
-/// message has been printed.
+/// The command line, or the exit status if the program must exit now: 0 after --help and --version, 1 if these
+/// could not be printed, 2 after an error. The message has been printed.
 struct ParsedCommandLine {
   CommandLine options;
   std::optional<int> exit_status;

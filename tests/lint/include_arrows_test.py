@@ -77,7 +77,7 @@ THIRD_PARTIES = [
     (r"re2/.*", r"config/name_pattern\.cpp"),
     (r"prometheus/.*", r"daemon/.*"),
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
-    (r"CLI/.*", r"daemon/(options|ctl/commands/options)\.cpp"),
+    (r"CLI/.*", r"config/command_line_help\.h|daemon/ctl/commands/options\.cpp"),
     (r"ncurses\.h", r"daemon/ctl/top/screen\.cpp"),
     (r"nlohmann/.*", r"daemon/ctl/source/document\.h"),
     (r"civetweb\.h", r"daemon/http/(server|civetweb_calls)\.cpp"),

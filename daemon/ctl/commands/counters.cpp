@@ -139,6 +139,14 @@ Report list_report(cpc_t* cpc, const ReportView& view) {
 
 Report failed(std::string text) { return {.problem = std::move(text)}; }
 
+/// The exit status of the command, as a shell reports it; kExitDone if it still runs. The process stays a zombie.
+int status_of_command() {
+  constexpr int kSignalled = 128;
+  siginfo_t ended{};
+  if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return kExitDone;
+  return ended.si_code == CLD_EXITED ? ended.si_status : kSignalled + ended.si_status;
+}
+
 /// Runs the command to its end, or for the requested time. Returns "" or an error.
 std::string run_command(pctx_t* process, const CommandLine& options) {
   constexpr std::int64_t kMillisecond = 1'000'000;
@@ -196,7 +204,8 @@ Report run_counters(const CommandLine& options) {
     cpc_buf_times(cpc.get(), after, static_cast<int>(i), &row.enabled, &row.running);
     rows.push_back(std::move(row));
   }
-  return {.output = count_table(rows, elapsed).print(options.view)};
+  return {.output = count_table(rows, elapsed).print(options.view),
+          .status = wanted.command.empty() ? kExitDone : status_of_command()};
 }
 
 }  // namespace

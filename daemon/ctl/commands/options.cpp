@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <utility>
 
+#include "config/command_line_help.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {
+
+constexpr const char* kVersion = "memstatctl " MEMSTAT_VERSION;
 
 constexpr const char* kFooter =
     "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is incomplete; of why also\n10 something notable, 11 "
@@ -110,10 +113,10 @@ void add_options(CLI::App& app, std::span<const Option> options, CommandLine& li
 
 /// Declares the application and a subcommand for each row of the table.
 void declare(CLI::App& app, CommandLine& line) {
-  app.set_version_flag("--version", "memstatctl " MEMSTAT_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", kVersion, "Print the version and exit");
   app.require_subcommand(0, 1);  // a missing one is reported later, after errors in options
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Excludes", "not with");
   for (const Command* const command : commands()) {
     CLI::App* const subcommand =
         app.add_subcommand(command->name, command->help)->group(std::string(to_string(command->group)));
@@ -144,7 +147,7 @@ std::string unknown_option(std::span<const char* const> arguments, const Command
 
 /// The error to report before CLI11 parses: no command, or an unknown one.
 std::string unknown_command(std::string_view word) {
-  if (word == "-h" || word == "--help" || word == "--version" || find_command(word) != nullptr) return {};
+  if (find_command(word) != nullptr) return {};
   if (word.starts_with('-')) {
     return "the command comes first: memstatctl COMMAND " + printable_bytes(word) + ", where COMMAND is " +
            command_names(" or ");
@@ -163,25 +166,40 @@ constexpr std::array kCommands{MEMSTAT_COMMANDS(MEMSTAT_ADDRESS)};
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   if (argc < 2) return refuse("a command is needed: " + command_names(" or "));
-  if (const std::string problem = unknown_command(argv[1]); !problem.empty()) return refuse(problem);
-  const Command* const named = find_command(argv[1]);
+  std::vector<const char*> arguments(argv, argv + argc);
+  const std::string_view first(argv[1]);
+  const bool asks_for_help = first == "help" || first == "-h" || first == "--help";
+  if (asks_for_help) {
+    // "help COMMAND" is "COMMAND --help".
+    if (argc > 2) arguments = {argv[0], argv[2]};
+    if (argc > 3) return refuse("help: takes one command");
+    if (argc <= 2) arguments.resize(1);
+    arguments.push_back("--help");
+  } else if (first == "version") {
+    arguments[1] = "--version";
+  }
+  const std::string_view word(arguments[1]);
+  const bool is_about_all = word == "--help" || word == "--version";
+  if (const std::string problem = is_about_all ? "" : unknown_command(word); !problem.empty()) return refuse(problem);
+  const Command* const named = find_command(word);
   CommandLine options;
   try {
     CLI::App app("Shows kernel memory of this machine or of a capture, as FreeBSD's vmstat and netstat do, and more.",
                  "memstatctl");
     declare(app, options);
     try {
-      std::vector<const char*> arguments(argv, argv + argc);
       if (named != nullptr) arguments[1] = named->name;  // not its alias
-      app.parse(argc, arguments.data());
+      app.parse(static_cast<int>(arguments.size()), arguments.data());
     } catch (const CLI::CallForHelp&) {
       return {.options = {}, .exit_status = print(fitted(app.help()))};
     } catch (const CLI::CallForVersion& version) {
       return {.options = {}, .exit_status = print(version.what() + std::string("\n"))};
-    } catch (const CLI::ExtrasError&) {
-      const std::string problem = named == nullptr ? "" : unknown_option({argv + 2, argv + argc}, *named);
-      if (problem.empty()) throw;
-      return refuse(problem, named);
+    } catch (const CLI::ParseError& mistake) {
+      std::string problem;
+      if (named != nullptr && dynamic_cast<const CLI::ExtrasError*>(&mistake) != nullptr)
+        problem = unknown_option({argv + 2, argv + argc}, *named);
+      const CLI::App& where = named == nullptr ? app : *app.get_subcommand(named->name);
+      return refuse(problem.empty() ? usage_error(where, mistake) : problem, named);
     }
     if (options.command == nullptr) return refuse("a command is needed: " + command_names(" or "));
     const std::string problem = contradiction(options);
@@ -193,10 +211,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& mistake) {
-    const std::string_view what = mistake.what();
-    const std::size_t twice = what.find(": At Most 1 required");
-    return refuse(std::string(what.substr(0, twice)) + (twice == std::string_view::npos ? "" : ": may be given once only"),
-                  named);
+    return refuse(mistake.what(), named);
   }
 }
 
