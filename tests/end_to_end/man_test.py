@@ -71,9 +71,9 @@ def option_of(command, name):
 
 
 def options_of(*command):
-    """Long options that a program's --help prints: those of the first word of a line that begins with a hyphen."""
+    """Long options that a program's --help prints, with their other names: the words that begin a line with a hyphen."""
     done = subprocess.run([*command, "--help"], check=True, capture_output=True, text=True, timeout=program.PATIENCE)
-    heads = re.findall(r"^\s+(-\S+)", done.stdout, re.M)
+    heads = re.findall(r"^\s+(-[^\s,]+(?:, --[^\s,]+)*)", done.stdout, re.M)
     return {option for head in heads for option in re.findall(r"--([a-z][a-z0-9-]*)", head)}
 
 

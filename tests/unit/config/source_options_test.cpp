@@ -55,7 +55,7 @@ TEST(SourceOptions, ThatAreWrongAreReportedWithPlaceAndAdvice) {
   EXPECT_THAT(problem_of("sources: {rich: {depth: -1}}"), HasSubstr("is not a whole number; write one such as 2"));
   EXPECT_THAT(problem_of("sources: {rich: {depth: \"3\"}}"), HasSubstr("is not a whole number"));
   EXPECT_THAT(problem_of("sources: {rich: {depth: 18446744073709551616}}"), HasSubstr("is not a whole number"));
-  EXPECT_THAT(problem_of("sources: {rich: {deep: yes}}"), HasSubstr("\"yes\" is not a switch; write on or off"));
+  EXPECT_THAT(problem_of("sources: {rich: {deep: yes}}"), HasSubstr("\"yes\" is not a switch; write on"));
   EXPECT_THAT(problem_of("sources: {rich: {min_bytes: 3 stones}}"), HasSubstr("sources.rich.min_bytes"));
   EXPECT_THAT(problem_of("sources: {rich: {budget: 2s}}"), HasSubstr("out of range; write 1us to 1s"));
   EXPECT_THAT(problem_of("sources: {rich: {budget: 10}}"), HasSubstr("sources.rich.budget"));
