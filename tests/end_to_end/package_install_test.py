@@ -72,6 +72,7 @@ class Places(InDirectory):
                 wanted[f"usr/share/man/man{manual[-1]}/{os.path.basename(manual)}"] = "644"
         if os.path.exists(os.path.join(package.BUILD_DIR, "bin", "memstatctl")):
             wanted["usr/bin/memstatctl"] = "755"
+            wanted["usr/share/memstatd/demo.tar.zst"] = "644"
         if sys.platform == "linux":
             wanted["usr/lib/systemd/system/memstatd.service"] = "644"
             for name in ("events", "kernel-log", "network"):
