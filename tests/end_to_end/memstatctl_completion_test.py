@@ -19,7 +19,7 @@ OFFER = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memstatctl; printf "%s\\n" 
 def commands():
     """{command: its options}, as the help texts name them."""
     names = re.findall(r"^  ([a-z]+) ", output("--help"), re.MULTILINE)
-    return {name: set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", output(name, "--help"), re.MULTILINE)) for name in names}
+    return {name: set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", output(name, "--help"), re.MULTILINE)) for name in names}
 
 
 class Completion(unittest.TestCase):

@@ -138,7 +138,7 @@ class Documents(unittest.TestCase):
         server = Server(self.system, text)
         address = server.wait()
         self.server = server
-        for series in ("memstat_type_delta_bytes{", *(self.promised if "--replay" in text else ())):
+        for series in ("memstat_type_delta_bytes{", *(self.promised if "--demo" in text else ())):
             program.wait_until(lambda series=series: series in self.metrics(address), f"{series} on the page of {text}")
         print(f"{text}: serves after {time.monotonic() - begin:.0f} s", flush=True)
 
