@@ -42,6 +42,7 @@ sources:
   linux_allocinfo: {{interval: 1s, top: 0, min_bytes: 0}}
   linux_vmalloc: {{interval: 1s}}
   linux_tmpfs: {{interval: 1s}}
+  linux_view: {{interval: 1s}}
   linux_slab_sysfs: {{interval: 1s}}
   linux_memcg: {{depth: 16, most_groups: 10000}}
   linux_page: {{migrate_types: {migrate_types}}}
