@@ -83,7 +83,8 @@ class Server:
         self._process.wait(program.PATIENCE)
         self._reader.join(program.PATIENCE)  # until memstatd itself, which has the pipe, has ended
         self._process.stdout.close()
-        if "stopped" not in self.printed:
+        # The demo prints an address and warnings only.
+        if "stopped" not in self.printed and "--demo" not in self.text:
             raise AssertionError(f"{self.text}: did not stop in order: {self.printed[-2000:]}")
 
 
