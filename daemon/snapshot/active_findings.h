@@ -45,8 +45,7 @@ class ActiveFindings {
     std::uint64_t begun = 0;  ///< how often it became active
     bool is_listed = false;   ///< active now, or before
 
-   private:
-    friend class ActiveFindings;
+    // For ActiveFindings itself.
     std::array<std::int64_t, kMaxLevel> level_ns{};  // when it was last confirmed at level i + 1; INT64_MIN: never
     unsigned level_now = 0;                          // in this poll; 0: absent
     unsigned level_before = 0;                       // in the poll before
