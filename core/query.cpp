@@ -15,6 +15,8 @@ Result<void> of_source(const SourceReader& reader, Step step) {
   Result<void> result;
   try {
     result = step();
+  } catch (const TooManyTypes&) {
+    result = too_many_types();
   } catch (const std::bad_alloc&) {
     Error error;  // without text, which would need memory
     error.code = ErrorCode::kNoMemory;

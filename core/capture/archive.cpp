@@ -95,10 +95,9 @@ class MemberReader {
     member.path = path;
     member.kind = FileKind::kFile;
     member.bytes.clear();
-    if (entry_.size > limits_.member_bytes) {
-      return member_error(path,
-                          "is larger than the " + std::to_string(limits_.member_bytes) + " bytes that one file may have");
-    }
+    const auto inner = below_top(path);
+    const auto most = std::min({limits_.member_bytes, most_of(path), inner ? most_of(*inner) : limits_.member_bytes});
+    if (entry_.size > most) return oversized(name_ + "/" + std::string(path), most);
     if (auto counted = count(entry_.header_bytes + path.size() + entry_.size, member); !counted) return counted;
     if (entry_.type == TarType::kDirectory) {
       if (!path.empty() && path.back() == '/') path.remove_suffix(1);
@@ -107,7 +106,6 @@ class MemberReader {
     }
     if (!is_safe_relative_path(path))
       return member_error(entry_.path, "a name that is absolute or has empty, \".\" or \"..\" parts is refused");
-    const auto inner = below_top(path);
     matters = is_part_of_capture(path) || (inner && is_part_of_capture(*inner));
     switch (entry_.type) {
       case TarType::kFile: return read_content(matters && wants(path), member);
@@ -126,6 +124,15 @@ class MemberReader {
     return member_error(path, "is neither a file nor a directory nor a symbolic link");
   }
 
+  /// Maximum size of a member at this path of a capture, in bytes. Several sources may hold the same text at once; only
+  /// FreeBSD's streams, which are sysctls, may be as large as a capture.
+  [[nodiscard]] std::uint64_t most_of(std::string_view path) const {
+    constexpr std::uint64_t kTextShare = 16;
+    const std::string_view in_poll = below_top(path).value_or("");
+    const bool is_text = is_poll_directory(path.substr(0, path.find('/'))) && !in_poll.starts_with("sysctl");
+    return is_text ? std::min(max_file_bytes(path), limits_.total_bytes / kTextShare) : max_file_bytes(path);
+  }
+
   /// Count headers too: names take memory, and a million empty files are not small.
   Result<void> count(std::uint64_t bytes, const Member& member) {
     if (bytes > limits_.total_bytes - total_) {
@@ -139,11 +146,13 @@ class MemberReader {
   }
 
   Result<void> read_content(bool keep, Member& member) {
+    // The claimed size is within the limits. Growing step by step would hold the bytes twice.
+    if (keep) member.bytes.reserve(static_cast<std::size_t>(entry_.size));
     while (true) {
       const auto piece = tar_->content();
       if (!piece) return with_path(piece.error(), member.path);
       if (piece->empty()) return {};
-      if (keep) member.bytes.append(*piece);  // grow with the data received, not with the claimed size
+      if (keep) member.bytes.append(*piece);
     }
   }
 
@@ -157,7 +166,7 @@ class MemberReader {
   std::uint64_t ordinal_ = 0;
 };
 
-/// The range of relevant members that belong to one poll, numbered from 1.
+/// The first and the last relevant member of one poll, numbered from 1. Members of other polls may lie between them.
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -174,7 +183,10 @@ Result<void> add_member(MemoryFiles& files, const std::string& archive, std::str
 /// A possible location of the capture in the archive: the root, or one top directory.
 class Candidate {
  public:
-  explicit Candidate(std::string archive) : archive_(std::move(archive)), index_(std::make_unique<MemoryFiles>(archive_)) {}
+  Candidate(std::string archive, const ArchiveLimits& limits)
+      : archive_(std::move(archive)),
+        limits_(limits),
+        index_(std::make_unique<MemoryFiles>(archive_, limits.total_bytes / kIndexShare)) {}
 
   void take(std::string_view path, const Member& member, std::uint64_t ordinal) {
     if (fault_) return;
@@ -193,13 +205,9 @@ class Candidate {
       return add_member(*index_, archive_, path, member, member.bytes);
     }
     if (poll != current_) {
-      // The polls must be contiguous, so that one pass over the archive reads each in turn.
-      if (polls_.find(poll) != polls_.end()) {
-        return refused(archive_ + "/" + member.path,
-                       "the files of a poll are not stored next to each other; pack the capture again: tar -cf");
-      }
+      // A poll that continues here (tar -r appended to it) is checked as a whole when it is unpacked.
       current_ = poll;
-      seen_ = std::make_unique<MemoryFiles>(archive_);
+      seen_ = std::make_unique<MemoryFiles>(archive_, limits_.total_bytes);
       polls_.emplace(poll, Span{.first = ordinal, .last = ordinal});
     }
     polls_.find(poll)->second.last = ordinal;
@@ -208,7 +216,10 @@ class Candidate {
     return index_->add_directory(poll);
   }
 
+  static constexpr std::uint64_t kIndexShare = 4;
+
   std::string archive_;
+  ArchiveLimits limits_;
   std::unique_ptr<MemoryFiles> index_;
   std::map<std::string, Span, std::less<>> polls_;
   std::string current_;                // the poll being read
@@ -244,13 +255,16 @@ class ArchiveFiles final : public PackedFiles {
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
+  static constexpr std::size_t kMaxCandidates = 16;
+
   ArchiveFiles(const std::string& name, UniqueFd fd, const ArchiveLimits& limits)
-      : name_(name), fd_(std::move(fd)), reader_(name, limits) {}
+      : name_(name), fd_(std::move(fd)), limits_(limits), reader_(name, limits) {}
 
   Result<void> scan() {
     const MutexLock lock(mutex_);
     if (auto opened = reader_.rewind(fd_.get()); !opened) return opened;
     Candidates candidates;
+    bool is_crowded = false;
     Member member;
     const auto wants = [](std::string_view path) {
       const auto inner = below_top(path);
@@ -265,12 +279,16 @@ class ArchiveFiles final : public PackedFiles {
       const auto offer = [&](std::string_view top, std::string_view inner) {
         if (!is_part_of_capture(inner)) return;
         auto found = candidates.find(top);
-        if (found == candidates.end()) found = candidates.emplace(std::string(top), Candidate(name_)).first;
-        found->second.take(inner, member, ordinal);
+        if (found == candidates.end() && candidates.size() < kMaxCandidates)
+          found = candidates.emplace(std::string(top), Candidate(name_, limits_)).first;
+        if (found != candidates.end()) found->second.take(inner, member, ordinal);
+        is_crowded = is_crowded || found == candidates.end();
       };
       offer("", path);
       if (const auto inner = below_top(path)) offer(path.substr(0, path.size() - inner->size()), *inner);
     }
+    if (is_crowded)
+      return refused(name_, "holds more than " + std::to_string(kMaxCandidates) + " captures; pack each by itself");
     const auto found = find_capture(name_, candidates);
     if (!found) return found.error();
     if (const auto& fault = (*found)->second.fault()) return *fault;
@@ -286,19 +304,22 @@ class ArchiveFiles final : public PackedFiles {
   Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) override {
     try {
       const Span span = polls_.find(poll)->second;
-      const std::string prefix = top_ + std::string(poll);
+      const std::string directory = top_ + std::string(poll);
+      const auto is_of_poll = [&](std::string_view path) {
+        return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
+      };
       if (reader_.ordinal() >= span.first || !is_rewound_) {
         if (auto opened = reader_.rewind(fd_.get()); !opened) return opened.error();
         is_rewound_ = true;
       }
-      auto files = std::make_shared<MemoryFiles>(name_);
-      const auto wants = [&](std::string_view path) { return path.starts_with(prefix); };
+      auto files = std::make_shared<MemoryFiles>(name_, limits_.total_bytes);
       for (Member member; reader_.ordinal() < span.last;) {
-        const auto more = reader_.next(member, wants);
+        const auto more = reader_.next(member, is_of_poll);
         if (!more) return spoiled(more.error());
-        if (*more && reader_.ordinal() < span.first) continue;
-        if (!*more || !member.path.starts_with(prefix))
+        const bool is_end = reader_.ordinal() == span.first || reader_.ordinal() == span.last;
+        if (!*more || (is_end && !is_of_poll(member.path)))
           return spoiled(refused(name_, "has changed since it was opened; open it again"));
+        if (!is_of_poll(member.path)) continue;
         std::string bytes = std::move(member.bytes);
         if (member.kind == FileKind::kLink) member.bytes = bytes;
         auto added = add_member(*files, name_, std::string_view(member.path).substr(top_.size()), member, std::move(bytes));
@@ -317,6 +338,7 @@ class ArchiveFiles final : public PackedFiles {
 
   const std::string name_;
   const UniqueFd fd_;
+  const ArchiveLimits limits_;
   std::string top_;
   std::map<std::string, Span, std::less<>> polls_;
   static constexpr std::uint64_t kSmallArchive = 96U << 20U;  // B, unpacked
@@ -333,8 +355,7 @@ std::unique_ptr<CaptureFiles> unpacked_polls(const std::string& archive) {
   if (!archive.ends_with(".tar") && !archive.ends_with(".tar.zst")) return nullptr;
   auto files = open_directory_files(polls_beside(archive));
   if (!files) return nullptr;
-  const auto manifest = (*files)->kind("manifest.yaml");
-  return manifest && *manifest == FileKind::kFile ? *std::move(files) : nullptr;
+  return require_manifest(**files) ? *std::move(files) : nullptr;
 }
 
 }  // namespace
@@ -453,9 +474,7 @@ class ArchiveWriter {
 
 Result<void> write_archive(const CaptureFiles& files, const std::string& archive_path, bool compressed, int fd,
                            const std::function<bool()>& must_stop) {
-  const auto manifest = files.kind("manifest.yaml");
-  if (!manifest) return manifest.error();
-  if (*manifest != FileKind::kFile) return refused(files.name(), "is not a capture: it has no manifest.yaml");
+  if (auto found = require_manifest(files); !found) return found;
   const auto sink = open_archive_sink(archive_path, fd, compressed);
   if (!sink) return sink.error();
   std::string top = archive_path.substr(archive_path.rfind('/') + 1);

@@ -13,8 +13,9 @@
 
 namespace memstat {
 
-/// Limits on an archive's unpacked content, in bytes; a small file can claim any size. Thread safety: the functions
-/// below are safe.
+/// Limits on an archive's unpacked content, in bytes; a small file can claim any size. A file of text may have a sixteenth
+/// of `total_bytes`, max_file_bytes() limits the files that describe the capture, and the names and files of one poll in
+/// memory have `total_bytes`. Thread safety: the functions below are safe.
 struct ArchiveLimits {
   std::uint64_t member_bytes = 1ULL << 30;
   /// Content and names. Includes members that are not part of the capture.
@@ -28,13 +29,12 @@ std::string polls_beside(const std::string& archive);
 /// Opens a capture: a directory, a .tar or a .tar.zst, recognized by content and not by name. The capture is at the root of
 /// the archive or in its one top directory. The archive is read once in full, to check it, and stays open. Only the selected
 /// poll and the previous one are in memory, without files that are not part of a capture (oracle/...). Reading the polls in
-/// order costs one more pass.
+/// order costs one more pass, and one more for each poll whose members are apart (tar -r appends).
 ///
 /// An archive that is missing or empty was to be packed by a recorder that was killed: its polls are read where they are.
 ///
 /// Rejected with kData:
 /// - members that are absolute, have empty or ".." components, or are duplicates
-/// - members that are separated from the rest of their poll
 /// - members that are not a file, directory or symbolic link, that are sparse, or that exceed the limits
 /// - links that leave their poll's `fs`
 /// - truncated archives

@@ -16,6 +16,7 @@
 #include "core/capture/archive_error.h"
 #include "core/capture/packed_sysctls.h"
 #include "core/capture/poll_segments.h"
+#include "core/capture/replay_view.h"
 #include "core/kernel/open_directory.h"
 #include "core/kernel/read_all.h"
 
@@ -50,16 +51,17 @@ class DirectoryFiles final : public CaptureFiles {
     const int raw_fd = fd->get();
     // Reserve the whole size and one byte more, which detects the end. Growing step by step would copy a stream of 500 MiB
     // twice.
+    const ReadLimits limits{.max_bytes = static_cast<std::size_t>(max_file_bytes(path))};
     struct stat status {};
-    if (::fstat(raw_fd, &status) == 0 && status.st_size > 0 &&
-        static_cast<std::uint64_t>(status.st_size) <= ReadLimits{}.max_bytes) {
+    if (::fstat(raw_fd, &status) == 0 && status.st_size > 0) {
+      if (static_cast<std::uint64_t>(status.st_size) > limits.max_bytes) return oversized(full_name(path), limits.max_bytes);
       try {
         out.reserve(static_cast<std::size_t>(status.st_size) + 1);
       } catch (const std::bad_alloc&) {  // read_all reports it, unless the file is now shorter
       }
     }
     auto result =
-        read_all(path, out, ReadLimits{}, [raw_fd](char* to, std::size_t room) -> long { return ::read(raw_fd, to, room); });
+        read_all(path, out, limits, [raw_fd](char* to, std::size_t room) -> long { return ::read(raw_fd, to, room); });
     if (!result) result.error().path = full_name(path);
     return result;
   }
@@ -155,7 +157,9 @@ Result<std::unique_ptr<CaptureFiles>> open_directory_files(std::string name, Uni
   return with_segments(std::make_unique<DirectoryFiles>(std::move(name), std::move(directory)), fd);
 }
 
-MemoryFiles::MemoryFiles(std::string name) : name_(std::move(name)) { nodes_.emplace("", Node{}); }
+MemoryFiles::MemoryFiles(std::string name, std::uint64_t max_bytes) : name_(std::move(name)), bytes_left_(max_bytes) {
+  nodes_.emplace("", Node{});
+}
 
 Result<void> MemoryFiles::add_file(std::string_view path, std::string bytes) {
   return add(path, FileKind::kFile, std::move(bytes));
@@ -165,7 +169,18 @@ Result<void> MemoryFiles::add_link(std::string_view path, std::string target) {
 }
 Result<void> MemoryFiles::add_directory(std::string_view path) { return add(path, FileKind::kDirectory, {}); }
 
+Result<void> MemoryFiles::count(std::uint64_t bytes, std::string_view path) {
+  if (bytes > bytes_left_)
+    return data_error(full_name(path.substr(0, 200)), 0,
+                      "the names and files of the capture need more memory than it may take; "
+                      "if you trust it, raise the limit in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
+  bytes_left_ -= bytes;
+  return {};
+}
+
 Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string bytes) {
+  constexpr std::uint64_t kNodeBytes = sizeof(Node) + 2 * sizeof(std::string) + 64;  // in the map, and in its parent
+  if (auto counted = count(bytes.size(), path); !counted) return counted;
   const auto refuse = [&](std::string_view what) { return make_error(ErrorCode::kData, full_name(path), what); };
   if (!is_safe_relative_path(path))
     return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
@@ -178,6 +193,7 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
     if (found != nodes_.end() && found->second.kind != FileKind::kDirectory)
       return refuse("has a parent that is not a directory");
     if (found == nodes_.end()) {
+      if (auto counted = count(kNodeBytes + 2 * here.size(), path); !counted) return counted;
       found = nodes_.emplace(std::string(here), Node{}).first;
       parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole path
       if (is_last) {
@@ -230,6 +246,14 @@ std::optional<std::string_view> below_top(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   return path.substr(slash + 1);
+}
+
+std::uint64_t max_file_bytes(std::string_view path) {
+  const std::string_view in_poll = below_top(path).value_or("");
+  if (path == kManifestName) return 1U << 20U;
+  if (in_poll == "poll.yaml") return 64U << 10U;
+  if (in_poll == "errors.yaml") return 4U << 20U;
+  return kMaxPollBytes;
 }
 
 bool is_in_index(std::string_view path) {
@@ -303,9 +327,23 @@ bool link_stays_inside(std::string_view link_path, std::string_view target) {
 }
 
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes) {
-  auto memory = std::make_unique<MemoryFiles>(from.name());
-  if (auto result = copy_tree(from, "", max_bytes, *memory); !result) return result.error();
+  if (auto found = require_manifest(from); !found) return found.error();
+  auto memory = std::make_unique<MemoryFiles>(from.name(), max_bytes);
+  std::vector<std::string> names;
+  if (auto listed = from.list("", names); !listed) return listed.error();
+  std::erase_if(names, [](const std::string& name) { return name != kManifestName && !is_poll_directory(name); });
+  for (const std::string& name : names) {
+    if (auto copied = copy_tree(from, name, max_bytes, *memory); !copied) return copied.error();
+  }
   return std::unique_ptr<CaptureFiles>(std::move(memory));
+}
+
+Result<void> require_manifest(const CaptureFiles& files) {
+  const auto kind = files.kind(kManifestName);
+  if (!kind) return kind.error();
+  if (*kind == FileKind::kFile) return {};
+  return make_error(*kind == FileKind::kAbsent ? ErrorCode::kNotPresent : ErrorCode::kData, files.name(),
+                    "this is not a capture: it has no manifest.yaml");
 }
 
 }  // namespace memstat

@@ -47,10 +47,12 @@ Result<std::unique_ptr<CaptureFiles>> open_directory_files(std::string name, Uni
 /// Files held in memory. One thread fills it and hands it over; afterwards it is only read.
 class MemoryFiles final : public CaptureFiles {
  public:
-  explicit MemoryFiles(std::string name);
+  /// `max_bytes`: of content and names, with what the nodes take.
+  explicit MemoryFiles(std::string name, std::uint64_t max_bytes = UINT64_MAX);
 
   /// Each call creates the parent directories. Errors: kData if the path is unsafe, exists already, or leads through a file
-  /// or a link, which only a malicious archive contains. Adding an existing directory does nothing.
+  /// or a link, which only a malicious archive contains; or if the files then exceed `max_bytes`. Adding an existing
+  /// directory does nothing.
   Result<void> add_file(std::string_view path, std::string bytes);
   Result<void> add_link(std::string_view path, std::string target);
   Result<void> add_directory(std::string_view path);
@@ -70,7 +72,10 @@ class MemoryFiles final : public CaptureFiles {
   Result<void> add(std::string_view path, FileKind kind, std::string bytes);
   [[nodiscard]] const Node* find(std::string_view path) const;
 
+  Result<void> count(std::uint64_t bytes, std::string_view path);
+
   std::string name_;
+  std::uint64_t bytes_left_;
   std::map<std::string, Node, std::less<>> nodes_;  // by full path; the capture itself is ""
 };
 
@@ -104,6 +109,10 @@ class PackedFiles : public CaptureFiles {
   mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // most recently used first
 };
 
+/// Maximum size of the file at this path of a capture, in bytes. The files that describe a capture are read as a whole when
+/// it is opened, so their limits are low: manifest.yaml 1 MiB, poll.yaml 64 KiB, errors.yaml 4 MiB.
+std::uint64_t max_file_bytes(std::string_view path);
+
 /// Whether a replay needs this file of every poll at the start: poll.yaml and errors.yaml. Other files are read when their
 /// poll is selected.
 bool is_in_index(std::string_view path);
@@ -114,8 +123,13 @@ std::optional<std::string_view> below_top(std::string_view path);
 /// Adds a link of a poll, which must be in its `fs` and stay inside it. Otherwise the error names the file as `shown`.
 Result<void> add_poll_link(MemoryFiles& files, std::string_view path, const std::string& target, const std::string& shown);
 
-/// Reads all of `from` into memory, for a process about to lose the right to read it. Errors: those of reading; kData if it
-/// exceeds `max_bytes`.
+inline constexpr std::string_view kManifestName = "manifest.yaml";
+
+/// Whether these are the files of a capture. Errors: kNotPresent without a manifest; kData if it is not a file.
+Result<void> require_manifest(const CaptureFiles& files);
+
+/// Reads the manifest and the polls of `from` into memory, for a process about to lose the right to read them. Errors: those
+/// of require_manifest and of reading; kData if they exceed `max_bytes`.
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes);
 
 /// Copies a poll's directory, or one file of it, into memory; a missing one is left out. Errors: those of reading; kData.

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::string_view kEnding = ".tar";
 constexpr std::size_t kEndMark = 2 * kTarBlock;
-constexpr std::uint64_t kMaxMember = 1ULL << 30;
 constexpr std::string_view kInfo = "poll.yaml";
 constexpr std::string_view kErrors = "errors.yaml";
 
@@ -47,9 +46,9 @@ using Places = std::map<std::string, Place, std::less<>>;
 
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
 
-Result<std::string> content_of(TarReader& tar, std::uint64_t size, const std::string& name) {
+Result<std::string> content_of(TarReader& tar, const TarMember& member, const std::string& name) {
   std::string bytes;
-  if (size > kMaxMember) return refused(name, "contains a file that is larger than a poll may have");
+  if (member.size > max_file_bytes(member.path)) return oversized(name + "/" + member.path, max_file_bytes(member.path));
   while (true) {
     const auto piece = tar.content();
     if (!piece) return piece.error();
@@ -86,7 +85,7 @@ Result<void> scan(const Segment& segment, std::size_t number, Places& places) {
     }
     const std::string_view inner = below_top(path).value_or("");
     if (inner != kInfo && inner != kErrors) continue;
-    auto bytes = content_of(tar, member.size, segment.name);
+    auto bytes = content_of(tar, member, segment.name);
     if (!bytes && tar.is_cut()) return {};
     if (!bytes) return bytes.error();
     if (inner == kErrors) {
@@ -136,7 +135,7 @@ class SegmentedFiles final : public PackedFiles {
       if (!*more) return Files(std::move(files));
       Result<void> added;
       if (member.type == TarType::kFile) {
-        auto bytes = content_of(tar, member.size, segment.name);
+        auto bytes = content_of(tar, member, segment.name);
         if (!bytes) return refused(segment.name, "has changed since it was opened; open the capture again");
         added = add_poll_file(*files, member.path, *std::move(bytes));
       } else if (member.type == TarType::kLink) {

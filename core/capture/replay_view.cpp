@@ -75,11 +75,10 @@ Result<ReplayKernelView::Poll> ReplayKernelView::open_poll(const CaptureFiles& f
 }
 
 Result<std::unique_ptr<ReplayKernelView>> ReplayKernelView::open(std::unique_ptr<CaptureFiles> files) {
+  if (auto found = require_manifest(*files); !found) return found.error();
   Buffer text;
-  bool present = false;
-  if (auto read = read_optional(*files, "manifest.yaml", text, present); !read) return read.error();
-  if (!present) return system_error(files->full_name("manifest.yaml"), ENOENT, "this is not a capture: it has no manifest");
-  auto manifest = parse_manifest(text.view(), files->full_name("manifest.yaml"));
+  if (auto read = files->read(kManifestName, text); !read) return read.error();
+  auto manifest = parse_manifest(text.view(), files->full_name(kManifestName));
   if (!manifest) return manifest.error();
 
   std::vector<std::string> names;

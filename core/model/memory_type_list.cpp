@@ -209,6 +209,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   std::vector<std::string> unknown;
   std::vector<std::unique_ptr<MemoryType>> created;
   if (!same_roster) match(scope, staging, order, created);
+  if (size_ + created.size() > kMaxTypes) return too_many_types();
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i] == nullptr) unknown.emplace_back(staging.types()[i].name);
   }

@@ -59,7 +59,7 @@ class MemoryTypeList {
   /// the figures that it owns. When the number of types of a name changes, all types of that name lose their contributors'
   /// figures, which may now belong to another type, until the next commits.
   ///
-  /// `generation` numbers the polls from 1. Errors: kNoMemory; the list and all slots are then unchanged.
+  /// `generation` numbers the polls from 1. Errors: kNoMemory; too_many_types(); the list and all slots are then unchanged.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
   /// Destroys the vanished types last seen before `generation`. Calls `on_evict` for each first, so that the caller can free

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/staging.h"
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -9,6 +10,11 @@
 #include "core/model/log_privacy.h"
 
 namespace memstat {
+
+Error too_many_types() {
+  return make_error(ErrorCode::kData, {},
+                    "names more memory types than any kernel has; at most " + std::to_string(kMaxTypes) + " are read");
+}
 
 void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count) {
   CpuBlocks own;
@@ -47,12 +53,14 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
 }
 
 void Staging::reserve(std::size_t type_count) {
+  if (type_count > kMaxTypes) return;
   types_.reserve(type_count);
   used_groups_.reserve(type_count * group_words());
-  if (!is_borrowing_) own_figures_.reserve(type_count * cpu_fields_.size() * cpu_count_);
+  if (!is_borrowing_) own_figures_.reserve(std::min(kMaxOwnFigures, type_count * cpu_fields_.size() * cpu_count_));
 }
 
 StagedType& Staging::add(std::string_view name, std::size_t longest) {
+  if (types_.size() >= kMaxTypes || own_figures_.size() + node_figures_.size() >= kMaxOwnFigures) throw TooManyTypes();
   if (!is_valid_label_text(name)) {
     name = utf8_prefix(repaired_names_.emplace_back(make_label_text(name)), longest);
   }

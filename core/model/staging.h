@@ -11,6 +11,7 @@
 #include <deque>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/index_table.h"
 #include "core/model/field.h"
 #include "core/model/system_metric.h"
@@ -76,6 +78,21 @@ struct CpuTotals {
   std::array<std::uint64_t, N> unions{};  ///< bitwise or
 };
 
+/// Maximum number of types of a Staging, and of a list. A kernel has at most 65 535 control groups and far fewer of
+/// anything else, and a type takes about 4 KiB until it is shown.
+inline constexpr std::size_t kMaxTypes = 131'072;
+
+/// Maximum number of a Staging's figures of CPUs and nodes that are not borrowed: 512 MiB.
+inline constexpr std::size_t kMaxOwnFigures = std::size_t{1} << 26U;
+
+/// Thrown by a Staging that is full, because a parser has no better use for an error at each type.
+struct TooManyTypes : std::bad_alloc {
+  [[nodiscard]] const char* what() const noexcept override { return "too many types"; }
+};
+
+/// kData: the source would exceed kMaxTypes or kMaxOwnFigures.
+Error too_many_types();
+
 /// The types of one allocator in the order of the kernel's records, with their per-CPU figures. With 4096 CPUs these are 500
 /// MiB of raw bytes, so they are not copied: a Staging refers to them and remembers which CPUs have any. Storage is reused
 /// between polls, so that refilling allocates nothing.
@@ -92,7 +109,7 @@ class Staging {
   void reserve(std::size_t type_count);
 
   /// Adds a type with per-CPU figures of 0. Bytes of `name` that are not valid UTF-8 are replaced, which makes it longer. If
-  /// it then exceeds `longest` bytes, it is truncated. The reference is valid until the next add.
+  /// it then exceeds `longest` bytes, it is truncated. The reference is valid until the next add. Throws TooManyTypes.
   StagedType& add(std::string_view name, std::size_t longest = std::string_view::npos);
 
   /// Returns the type of that name among those merged since the reset, or a new one. For kernels with several records per

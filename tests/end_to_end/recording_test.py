@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Recordings as made by an operator: which directories are continued or rejected, slow and full disks, restarts, archives that expand."""
+import itertools
 import os
 import shutil
 import signal
@@ -203,7 +204,7 @@ class Replay(Recording):
             return process.returncode, out.read().decode(), usage.ru_maxrss / 1024
 
     def test_an_archive_that_expands_to_more_than_the_bound_is_refused_unless_it_is_raised(self):
-        bomb = self.pack("bomb", 3, 200 << 20)
+        bomb = self.pack("bomb", 20, 30 << 20)
         self.assertLess(os.path.getsize(bomb), 200_000)
         status, text, resident = self.run_measured("--once", "--replay", bomb)
         self.assertEqual(status, 1)
@@ -224,6 +225,72 @@ class Replay(Recording):
         self.assertEqual(ctl.run("slabs", "--from", bomb, environment={"MEMSTAT_CAPTURE_MAX": "1GiB"}).stderr.count("bytes"), 0)
         self.assertEqual(program.run("--replay-max", "1GiB").returncode, 2)
         self.assertIn("MEMSTAT_CAPTURE_MAX", ctl.run("types", "--from", bomb, environment={"MEMSTAT_CAPTURE_MAX": "much"}).stderr)
+
+    def test_a_file_that_tar_appends_is_read(self):
+        """Also if members of other polls, or the manifest, lie between."""
+        for count in (1, 3):
+            with self.subTest(polls=count):
+                archive = self.path(f"appended{count}.tar")
+                slabs = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
+                captures.write_capture(self.path("c"), [slabs] * count)
+                captures.write_file(self.path("c/notes"), b"text")
+                subprocess.run(["tar", "-C", self.directory, "--sort=name", "-cf", archive, "c"], check=True)
+                captures.write_file(self.path("c/000000/fs/proc/iomem"), b"00001000-0009ffff : System RAM\n")
+                subprocess.run(["tar", "-C", self.directory, "-rf", archive, "c/000000/fs/proc/iomem"], check=True)
+                for command in (["types", "--from", archive + "@0"], ["types", "--from", archive]):
+                    done = ctl.run(*command)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+                self.assertIn("dentry", ctl.run("types", "--from", archive + "@0").stdout)
+                copied = program.run("--once", "--replay", archive, "--record", self.path(f"copy{count}"))
+                self.assertEqual((copied.returncode, copied.stderr), (0, ""))
+                self.assertEqual(len(polls(self.path(f"copy{count}"))), count)
+                shutil.rmtree(self.path("c"))
+
+    def hostile_archive(self, name, files):
+        """A capture of one poll with further files: {path: pieces}. A script that held them would look like a large memstatd,
+        because a process starts with its parent's peak."""
+        poll = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry"))}
+        captures.write_capture(self.path(name), [poll])
+        for path, pieces in files.items():
+            with open(captures.write_file(self.path(f"{name}/{path}"), b""), "wb") as file:
+                for piece in pieces:
+                    file.write(piece)
+        subprocess.run(["tar", "-C", self.directory, "--sort=name", "-I", "zstd", "-cf", self.path(name + ".tar.zst"), name], check=True)
+        shutil.rmtree(self.path(name))
+        return self.path(name + ".tar.zst")
+
+    @unittest.skipIf(program.SANITIZER, "a sanitizer's memory is not memstatd's")
+    def test_files_that_describe_a_capture_and_files_of_text_have_limits_of_their_own(self):
+        manifest = b"format: 1\nos: linux\npage_size: 4096\ncpus_present: 0\n"
+        for name, path, pieces, limit in (
+                ("manifest", "manifest.yaml", itertools.chain([manifest], itertools.repeat(b"#" * 1024, 200 << 10)), 1 << 20),
+                ("poll", "000000/poll.yaml", itertools.repeat(b"#\n" * 512, 20 << 10), 64 << 10),
+                ("errors", "000000/errors.yaml", itertools.repeat(b"- {path: a, errno: 1}\n", 1 << 20), 4 << 20),
+                ("text", "000000/fs/proc/meminfo", itertools.repeat(b"MemTotal: 1 kB\n", 4 << 20), 32 << 20)):
+            with self.subTest(name):
+                archive = self.hostile_archive(name, {path: pieces})
+                self.assertLess(os.path.getsize(archive), 50_000)
+                status, text, resident = self.run_measured("--once", "--replay", archive)
+                self.assertEqual(status, 1)
+                self.assertIn(f"{path}: is larger than the {limit} bytes that this file may have", text)
+                self.assertLess(resident, 64, "MiB")
+
+    @unittest.skipIf(program.SANITIZER, "a sanitizer's memory is not memstatd's")
+    def test_memory_of_any_archive_is_within_the_bound_that_the_manual_states(self):
+        """Files as large as they may be, which several sources hold and whose lines are types; and more types than there may be."""
+        lines = {"proc/meminfo": b"MemTotal: 1 kB\n", "proc/vmstat": b"nr_free_pages 1\n", "proc/zoneinfo": b"Node 0, zone   Normal\n",
+                 "proc/buddyinfo": b"Node 0, zone   Normal 1 1 1 1\n", "proc/iomem": b"00000000-00000000 : x\n",
+                 "proc/net/sockstat": b"TCP: inuse 1\n", "proc/stat": b"ctxt 1\n", "proc/mounts": b"a /b tmpfs rw 0 0\n"}
+        full = {f"000000/fs/{path}": itertools.repeat(line, (31 << 20) // len(line)) for path, line in lines.items()}
+        areas = (b"0x0-0x0    8192 f%d+0x1/0x2 pages=1 vmalloc\n" % i for i in range(120_000))
+        caches = itertools.chain([captures.slabinfo()], (captures.slabinfo_line(f"c{i}") for i in range(140_000)))
+        for name, files, said in (("full", {**full, "000000/fs/proc/vmallocinfo": areas}, ""),
+                                  ("types", {"000000/fs/proc/slabinfo": caches}, "more memory types than any kernel")):
+            with self.subTest(name):
+                archive = self.hostile_archive(name, files)
+                status, text, resident = self.run_measured("--once", "--replay", archive)
+                self.assertIn(said, text)
+                self.assertLess(resident, 3072, f"MiB: 6 times the 512MiB of --replay-max; status {status}")
 
     @unittest.skipIf(program.SANITIZER, "a sanitizer's memory is not memstatd's")
     def test_polls_of_an_archive_are_read_one_at_a_time(self):

@@ -114,8 +114,8 @@ TEST_F(Archive, RefusesHardLinksDevicesPipesAndTwins) {
 
 TEST_F(Archive, RefusesMoreThanTheLimits) {
   const ArchiveLimits limits{.member_bytes = 1000, .total_bytes = 5000, .members = 8};
-  EXPECT_TRUE(open_bytes(Tar().add_basics().add("000000/fs/x", std::string(1000, 'x')).finished(), limits));
-  expect_refused(Tar().add_basics().add("000000/fs/x", std::string(1001, 'x')), "larger than", limits);
+  EXPECT_TRUE(open_bytes(Tar().add_basics().add("000000/sysctl/x", std::string(1000, 'x')).finished(), limits));
+  expect_refused(Tar().add_basics().add("000000/sysctl/x", std::string(1001, 'x')), "larger than", limits);
   Tar many;
   many.add_basics();
   for (int i = 0; i < 4; ++i) many.add("oracle/" + std::to_string(i), std::string(1000, 'x'));
@@ -124,6 +124,34 @@ TEST_F(Archive, RefusesMoreThanTheLimits) {
   members.add_basics();
   for (int i = 0; i < 10; ++i) members.add("oracle/" + std::to_string(i), "");
   expect_refused(members, "members", limits);
+}
+
+TEST_F(Archive, FilesThatDescribeACaptureAndFilesOfTextHaveLimitsOfTheirOwn) {
+  const std::string large(5U << 20U, '#');
+  for (const char* top : {"", "c/"}) {
+    const std::string in(top);
+    expect_refused(Tar().add(in + "manifest.yaml", kArchivedManifest + large.substr(0, 1U << 20U)),
+                   "manifest.yaml: is larger than the 1048576 bytes");
+    expect_refused(Tar().add(in + "manifest.yaml", kArchivedManifest).add(in + "000000/poll.yaml", kPoll + large),
+                   "000000/poll.yaml: is larger than the 65536 bytes");
+    expect_refused(Tar().add_basics(in).add(in + "000000/errors.yaml", large),
+                   "000000/errors.yaml: is larger than the 4194304 bytes");
+    expect_refused(Tar().add_basics(in).add(in + "000000/fs/proc/x", large),
+                   "000000/fs/proc/x: is larger than the 4194304 bytes", {.total_bytes = 64U << 20U});
+  }
+  EXPECT_TRUE(open_bytes(Tar().add_basics().add("000000/sysctl/x", large).finished(), {.total_bytes = 64U << 20U}));
+}
+
+TEST_F(Archive, NamesCountAsTheMemoryThatTheyTake) {
+  Tar tar;
+  tar.add_basics();
+  for (int i = 0; i < 200; ++i) {
+    std::string name = "000000/fs/" + std::to_string(i);
+    for (int depth = 0; depth < 1900; ++depth) name += "/a";
+    tar.add("x", name, 'L').add("x", "");
+  }
+  EXPECT_LT(tar.finished().size(), 2U << 20U);
+  expect_refused(tar, "need more memory", {.total_bytes = 256U << 20U});
 }
 
 TEST_F(Archive, PollsAreReadInAnyOrderAndAgain) {
@@ -188,9 +216,40 @@ TEST_F(Archive, AnArchiveThatShrinksWhileOpenIsAnErrorNotACrash) {
   EXPECT_TRUE(fails((*opened)->read_file("/a", out), ErrorCode::kData));
 }
 
-TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
-  expect_refused(Tar().add_basics().add("000001/poll.yaml", kPoll).add("000000/fs/late", "x"),
-                 "not stored next to each other");
+TEST_F(Archive, MembersOfAPollMayStandApart) {
+  Tar tar;
+  for (const char* poll : {"c/000000/", "c/000001/", "c/1000000/", "c/100000/"}) {
+    tar.add(poll + std::string("poll.yaml"), kPoll).add(poll + std::string("fs/a"), poll);
+  }
+  tar.add("c/manifest.yaml", kArchivedManifest).add("notes", "x").add("c/000001/fs/late", "last");
+  tar.add("c/000000/fs/late", "first").add("c/000001/fs/later", "last");
+  const auto opened = open_bytes(tar.finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  ASSERT_EQ((*opened)->poll_count(), 4U);
+  const auto text = [&](std::size_t poll, std::string_view path) {
+    Buffer out;
+    EXPECT_TRUE((*opened)->select_poll(poll));
+    const auto read = (*opened)->read_file(path, out);
+    return read ? std::string(out.view()) : to_string(read.error());
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(text(0, "/late"), "first");
+    EXPECT_EQ(text(1, "/late"), "last");
+    EXPECT_EQ(text(1, "/later"), "last");
+    EXPECT_EQ(text(2, "/a"), "c/100000/");
+    EXPECT_EQ(text(3, "/a"), "c/1000000/");
+    EXPECT_EQ(text(0, "/a"), "c/000000/");
+  }
+}
+
+TEST_F(Archive, ATwinFarFromItsPollIsRefusedWhenThePollIsRead) {
+  const auto opened = open_bytes(
+      Tar().add_basics().add("000000/fs/a", "x").add("000001/poll.yaml", kPoll).add("000000/fs/a", "y").finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  Buffer out;
+  const auto read = (*opened)->read_file("/a", out);
+  ASSERT_TRUE(fails(read, ErrorCode::kData));
+  EXPECT_NE(to_string(read.error()).find("appears twice"), std::string::npos) << to_string(read.error());
 }
 
 TEST_F(Archive, SkippedMembersCountAsWell) {
@@ -322,7 +381,7 @@ TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
 
 TEST_F(Archive, PackingReportsFailures) {
   write_text(directory_.file("directory/file"), "no manifest");
-  EXPECT_EQ(pack(directory_.file("directory"), directory_.file("x.tar.zst")).error().code, ErrorCode::kData);
+  EXPECT_EQ(pack(directory_.file("directory"), directory_.file("x.tar.zst")).error().code, ErrorCode::kNotPresent);
   EXPECT_EQ(pack(directory_.file("directory"), directory_.file("x.zip")).error().code, ErrorCode::kData);
 }
 

@@ -58,5 +58,21 @@ TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
   EXPECT_EQ(bytes.view(), "bytes");
 }
 
+TEST(OpenView, ThatLoadsNowReadsNothingOfADirectoryThatIsNoCaptureNorWhatIsNotPartOfOne) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("c/000000/poll.yaml"), "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n");
+  write_text(directory.file("c/large"), std::string(100'000, 'x'));
+  const ViewOptions options{.takes_poll = false, .load_now = true, .max_bytes = 50'000};
+  const auto refused = open_view(directory.file("c"), options);
+  ASSERT_TRUE(fails(refused, ErrorCode::kNotPresent)) << "it read the large file first";
+  EXPECT_NE(to_string(refused.error()).find("no manifest.yaml"), std::string::npos) << to_string(refused.error());
+  write_text(directory.file("c/manifest.yaml"), "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n");
+  const auto loaded = open_view(directory.file("c"), options);
+  EXPECT_TRUE(loaded) << to_string(loaded.error());
+  write_text(directory.file("c/manifest.yaml"), std::string((1U << 20U) + 1, '#'));
+  EXPECT_TRUE(fails(open_view(directory.file("c"), {.takes_poll = false}), ErrorCode::kData))
+      << "a manifest above its limit";
+}
+
 }  // namespace
 }  // namespace memstat

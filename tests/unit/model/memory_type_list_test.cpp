@@ -157,7 +157,7 @@ TEST_F(MemoryTypeListTest, FieldMasksAreThoseOfTheTypeAndOfTheOwner) {
 
 TEST_F(MemoryTypeListTest, ManyDuplicatesOfOneNameAreMatchedInReasonableWork) {
   // Quadratic work would take minutes and exceed the test's time limit.
-  constexpr int kMany = 100'000;
+  constexpr int kMany = 60'000;
   StagingBuilder staging;
   for (int i = 0; i < kMany; ++i) staging.type("x", {{Field::kBytes, static_cast<std::uint64_t>(i)}});
   ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), 1));

@@ -102,6 +102,19 @@ std::string folded(std::string_view letters, CpuFieldMask cpu_fields) {
   return words_of(staging);
 }
 
+TEST(Staging, MoreTypesOrFiguresThanAKernelHasAreRefused) {
+  Staging staging;
+  staging.reset({}, 0);
+  for (std::size_t i = 0; i < kMaxTypes; ++i) staging.add("x");
+  EXPECT_THROW(staging.add("x"), TooManyTypes);
+  EXPECT_THROW(staging.merge("y"), TooManyTypes);
+  EXPECT_EQ(staging.types().size(), kMaxTypes);
+  constexpr std::uint32_t kCpus = 1U << 22U;
+  staging.reset(CpuFieldMask{CpuField::kNumAllocs}, kCpus);
+  for (std::size_t i = 0; i < kMaxOwnFigures / kCpus; ++i) staging.add("x");
+  EXPECT_THROW(staging.add("x"), TooManyTypes) << "a capture can claim any number of CPUs";
+}
+
 TEST(Staging, FoldingKeepsThePlaceOfTheFirstAndTheFiguresOfTheLast) {
   const CpuFieldMask none;
   EXPECT_EQ(folded("", none), "");
