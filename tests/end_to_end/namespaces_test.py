@@ -115,6 +115,7 @@ def in_container(spaces, capabilities, has_root, *command):
                               timeout=program.PATIENCE, check=False)
 
 
+@program.needs_host
 class Namespaces(unittest.TestCase):
     def ask_all(self, kind):
         """The questions whose answer says that it was seen from inside a container."""
@@ -227,9 +228,8 @@ class Namespaces(unittest.TestCase):
             self.assertEqual(found["view"]["lacks"], "pid_namespace")
             self.assertNotIn("files_without_descriptor", [finding["cause"] for finding in found["findings"]])
 
+    @program.needs_root
     def test_doctor_says_what_is_not_visible(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs root: unshare")
         self.assertIn("not all of the machine is visible: seen from inside a container (PID namespace)", inside(KINDS["pid"][0], "doctor", "--from", "live").stdout)
         self.assertNotIn("not all of the machine is visible", inside([], "doctor", "--from", "live").stdout)
 

@@ -51,6 +51,9 @@ def has_ipv6():
 
 NO_SLABINFO = "/proc/slabinfo cannot be read here: it needs root, and a kernel that has it"
 needs_slabinfo = unittest.skipUnless(can_read_slabinfo(), NO_SLABINFO)
+# The inode number of the first PID namespace (PROC_PID_INIT_INO).
+in_first_pid_namespace = not os.path.exists("/proc/self/ns/pid") or os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+needs_host = unittest.skipUnless(in_first_pid_namespace, "seen from inside a container: the host's processes are not visible here")
 needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no privilege to drop")
 
 
@@ -100,8 +103,8 @@ GAVE_UP = "some work did not end in time"
 
 
 def said(log):
-    """The log without messages about this machine's missing file systems."""
-    return re.sub(r"(?m)^.* info: (?:sysfs|debugfs) is not mounted at .*\n", "", log)
+    """The log without messages about what is missing or hidden where the tests run: file systems, or the host of a container."""
+    return re.sub(r"(?m)^.* info: (?:(?:sysfs|debugfs) is not mounted at|not all of the machine is visible:) .*\n", "", log)
 
 
 def check_no_report(text):

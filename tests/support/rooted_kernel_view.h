@@ -55,6 +55,11 @@ class RootedKernelView final : public ForwardingKernelView {
     if (auto entered = enter(path, real); !entered) return entered;
     return inner_.keep_open(real.view());
   }
+  /// Tables read the tree, too.
+  Result<void> open_table(std::string_view /*source*/, TextTableSource& table) override { return table.open_on(*this); }
+  Result<void> read_table(std::string_view /*source*/, TextTableSource& table, Buffer& out) override {
+    return table.read_on(*this, out);
+  }
 
  private:
   RootedKernelView(std::string root, std::unique_ptr<KernelView> live)

@@ -59,7 +59,7 @@ class Archivers : public testing::Test {
   }
   /// Whether the command could be run; its programs may be missing.
   bool run(const std::string& command) {
-    const std::string there = "cd '" + directory_.path() + "' && rm -f a && ";
+    const std::string there = "export LC_ALL=C.UTF-8 && cd '" + directory_.path() + "' && rm -f a && ";
     return std::system((there + "(" + command + ") >log 2>&1").c_str()) == 0;
   }
   [[nodiscard]] std::string log() const { return read_text(directory_.file("log")); }
