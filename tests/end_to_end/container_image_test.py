@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 240
 # Long: yes
-"""The image of dashboards/examples/container, built and run: Debian's buildah builds its second stage on a Debian 12 from mmdebstrap,
+"""The image of dashboards/examples/container, built and run: Debian's buildah builds its second stage on this machine's Debian release,
 with the package of this build, and memstatd starts in it with only the capabilities, namespaces and limits of the compose file. It is
 scraped, and has no capabilities left. typed_documents_test.py runs the first stage, which compiles."""
 import os

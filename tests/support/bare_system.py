@@ -43,8 +43,9 @@ def missing():
     return ""
 
 
-def make_base(tar, packages=(), suite=releases.RELEASES[releases.OLDEST].suite):
-    """Writes the base system of this suite with these packages to `tar`, unless that exists."""
+def make_base(tar, packages=(), suite=None):
+    """Writes the base system of this suite (default: this machine's) with these packages to `tar`, unless that exists."""
+    suite = suite or releases.RELEASES[releases.here()].suite
     if not os.path.exists(tar):
         os.makedirs(os.path.dirname(tar), exist_ok=True)
         new = f"{tar}.new.tar"  # mmdebstrap decides by the suffix
