@@ -238,7 +238,7 @@ Result<void> App::open_kernel() {
 
 int App::once() {
   // Complete the recording even if the page's reader exits early (memstatd --once --record FILE | head).
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_failing_writes();
   PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
   const std::unique_ptr<PollPacer> pacer = make_pacer(recorder);
@@ -281,8 +281,12 @@ bool App::finish_recording(PollRecorder& recorder, const std::function<bool()>& 
   const Result<void> packed = recording_hangs_ ? Result<void>() : recorder_->finish(must_stop);  // whatever was written
   if (!packed) finished = packed;
   if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
-  const bool is_empty = finished && pool_.current() == nullptr;
-  if (is_empty) log_.error(recorder_->path() + " has no poll: memstatd was stopped before the first one");
+  const bool is_empty = !recording_hangs_ && !recorder_->view()->has_polls();
+  if (is_empty) {
+    log_.error(recorder_->path() + " has no poll" +
+               (pool_.current() == nullptr ? ": memstatd was stopped before the first one" : "") +
+               (recorder_->can_remove() ? "; nothing is left of it" : ""));
+  }
   is_recording_open_ = false;
   return finished && !is_empty;
 }

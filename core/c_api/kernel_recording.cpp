@@ -20,6 +20,11 @@ struct RecordedKernel {
   std::unique_ptr<RecordingKernelView> recording;
 };
 
+void remove_directory(const std::string& path) {
+  std::error_code ignored;  // a leftover empty directory is harmless
+  std::filesystem::remove(path, ignored);
+}
+
 Error exists_already(const std::string& output) {
   return make_error(ErrorCode::kData, output, "already exists; name a new directory or archive");
 }
@@ -45,6 +50,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
   auto recording = RecordingKernelView::create(*inner, options, system_clock());
   if (!recording) {
     if (made->archive_) ::unlink(output.c_str());
+    remove_directory(options.directory);
     return recording.error();
   }
   const auto both = std::make_shared<RecordedKernel>(RecordedKernel{inner, *std::move(recording)});
@@ -54,6 +60,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
 }
 
 Result<void> KernelRecording::finish() {
+  if (!view_->has_polls()) return leave_nothing();
   if (archive_path_.empty()) return view_->check_presence();
   auto files = view_->open_files();
   auto packed = files ? pack_capture(**files, archive_path_, archive_.get()) : Result<void>(files.error());
@@ -63,9 +70,16 @@ Result<void> KernelRecording::finish() {
     return packed;
   }
   if (auto removed = view_->remove_everything(); !removed) return removed;
-  std::error_code ignored;  // a leftover empty directory is harmless
-  std::filesystem::remove(view_->directory(), ignored);
+  remove_directory(view_->directory());
   return {};
+}
+
+Result<void> KernelRecording::leave_nothing() {
+  const std::string output = archive_path_.empty() ? view_->directory() : archive_path_;
+  if (!archive_path_.empty()) ::unlink(archive_path_.c_str());
+  if (auto removed = view_->remove_everything(); !removed) return removed;
+  remove_directory(view_->directory());
+  return make_error(ErrorCode::kNotPresent, output, "nothing was recorded, and nothing is left of it");
 }
 
 }  // namespace memstat

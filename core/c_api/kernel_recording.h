@@ -21,11 +21,13 @@ class KernelRecording : NotCopyable {
 
   /// The view to read through. Keeps everything it needs alive.
   [[nodiscard]] std::shared_ptr<RecordingKernelView> view() const { return view_; }
-  /// Packs the archive, if the recording is one. On an error the polls remain in the directory that the error names.
+  /// Packs the archive, if the recording is one. On an error the polls remain in the directory that the error names. Without
+  /// a whole poll, which is kNotPresent, removes the archive and the directory.
   Result<void> finish();
 
  private:
   KernelRecording() = default;
+  Result<void> leave_nothing();
 
   std::shared_ptr<RecordingKernelView> view_;
   std::string archive_path_;  // "" if the recording is a directory

@@ -197,7 +197,10 @@ Result<void> RecordingKernelView::write_manifest() {
 Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manifest) {
   constexpr std::string_view kUnfinished = "manifest.yaml.tmp";
   manifest_ = format_manifest(manifest);
-  if (auto written = writer_.write_file(kUnfinished, manifest_, true, options_.owner); !written) return written;
+  if (auto written = writer_.write_file(kUnfinished, manifest_, true, options_.owner); !written) {
+    (void)writer_.remove_tree(kUnfinished);  // report the first failure
+    return written;
+  }
   if (auto renamed = writer_.rename(kUnfinished, "manifest.yaml"); !renamed) return renamed;
   return writer_.sync_directory("");
 }

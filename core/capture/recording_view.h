@@ -92,6 +92,8 @@ class RecordingKernelView final : public ForwardingKernelView {
   [[nodiscard]] std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] const std::string& directory() const { return writer_.name(); }
+  /// Whether the recording has a whole poll, of this run or of one before.
+  [[nodiscard]] bool has_polls() const { return next_number_ != 0; }
   /// Removes all polls and the manifest but not the directory. Must be the last call.
   Result<void> remove_everything();
   /// Errors: kNotPresent if somebody removed the directory, and the polls with it.

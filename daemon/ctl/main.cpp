@@ -32,10 +32,12 @@ int run_command(const CommandLine& options) {
   return report.missing.empty() ? kExitDone : kExitPartial;
 }
 
-/// Prints the report to standard output and errors to standard error. Never throws. Ignores SIGPIPE from then on.
+/// Prints the report to standard output and errors to standard error. Never throws. Ignores SIGPIPE and SIGXFSZ from then
+/// on.
 int run(int argc, const char* const* argv) {
   // If the reader exits (`memstatctl zones | head -1`), report a failed write instead of dying silently.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // above `ulimit -f`, a write fails with EFBIG
   try {
     const ParsedCommandLine parsed = parse_command_line(argc, argv);
     return parsed.exit_status ? *parsed.exit_status : run_command(parsed.options);

@@ -91,8 +91,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
     recording = RecordingKernelView::create(*view, recording_options, clock);
   }
   if (!recording) {
-    if (recorder->archive_)
-      ::unlinkat(recorder->parent_.get(), std::filesystem::path(recorder->archive_path_).filename().c_str(), 0);
+    if (recorder->archive_) recorder->remove_names();
     return recording.error();
   }
   const auto views = std::make_shared<Views>(Views{view, *std::move(recording)});
@@ -111,6 +110,11 @@ std::vector<std::string> Recorder::writable_paths() const {
 
 Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
   if (archive_path_.empty()) return recording_->check_presence();
+  if (!recording_->has_polls()) {
+    Result<void> removed = recording_->remove_everything();
+    if (parent_) remove_names();  // otherwise the next run of the service uses the empty file
+    return removed;
+  }
   Result<void> result;
   if (auto files = recording_->open_files(); !files) {
     result = files.error();
@@ -127,6 +131,11 @@ Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
   // Without permission for the parent directory, the empty directory stays and is reused.
   if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_directory_).filename().c_str(), AT_REMOVEDIR);
   return result;
+}
+
+void Recorder::remove_names() const {
+  ::unlinkat(parent_.get(), std::filesystem::path(archive_path_).filename().c_str(), 0);
+  ::unlinkat(parent_.get(), std::filesystem::path(work_directory_).filename().c_str(), AT_REMOVEDIR);
 }
 
 }  // namespace memstat

@@ -39,16 +39,21 @@ class Recorder {
   [[nodiscard]] std::shared_ptr<RecordingKernelView> view() const { return recording_; }
   /// The directory or archive being written.
   [[nodiscard]] const std::string& path() const { return archive_path_.empty() ? recording_->directory() : archive_path_; }
+  /// Whether finish() removes an archive without polls: not without permission for its directory.
+  [[nodiscard]] bool can_remove() const { return !archive_path_.empty() && parent_; }
   /// Paths that must stay writable.
   [[nodiscard]] std::vector<std::string> writable_paths() const;
 
   /// Call after the last poll. Packs an archive, unless `must_stop` reports that there is no time (kTimeout). On an
-  /// error the polls stay in the directory named in the error, and the next run of the service continues with them.
+  /// error the polls stay in the directory named in the error, and the next run of the service continues with them. Without
+  /// a whole poll, removes the archive if it may.
   Result<void> finish(const std::function<bool()>& must_stop = {});
 
  private:
   Recorder() = default;
   Result<void> open_archive(const Config& config, const Options& options);
+  /// Removes the archive, and the work directory if it is empty.
+  void remove_names() const;
   void remove_leftovers(KernelView& view, const Clock& clock);
 
   std::shared_ptr<RecordingKernelView> recording_;

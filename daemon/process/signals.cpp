@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::initializer_list<int> kStopSignals = {SIGTERM, SIGINT};
 
+/// Sent by a write to a pipe without a reader, or beyond RLIMIT_FSIZE. Ignored, so that the write fails with an error.
+constexpr std::initializer_list<int> kFailingWrites = {SIGPIPE, SIGXFSZ};
+
 std::atomic<bool> stop_was_given_out = false;
 
 /// Inherited dispositions: init runs /etc/rc with SIGHUP ignored, as nohup(1) does, and shells run background jobs with
@@ -50,6 +53,10 @@ void do_nothing(int /*signal*/) {}
 
 }  // namespace
 
+void ignore_failing_writes() {
+  for (const int signal : kFailingWrites) act(signal, SIG_IGN);
+}
+
 void hold_signals_for_start() {
   const sigset_t kept = set_of({SIGHUP, SIGCHLD});
   sigprocmask(SIG_BLOCK, &kept, nullptr);
@@ -58,7 +65,7 @@ void hold_signals_for_start() {
   act(SIGHUP, SIG_DFL);
   act(SIGCHLD, do_nothing);
   for (const int signal : kStopSignals) act(signal, end_at_once);
-  act(SIGPIPE, SIG_IGN);
+  ignore_failing_writes();
 }
 
 void release_signals() {

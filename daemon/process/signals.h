@@ -10,10 +10,13 @@ namespace memstat {
 /// - SIGHUP and SIGCHLD are blocked. A SIGHUP during startup stays pending and reloads once the daemon serves, even if the
 ///   parent had ignored it.
 /// - SIGTERM and SIGINT end the process at once with status 0, because there is nothing to clean up yet.
-/// - SIGPIPE is ignored, because a closed log is not a reason to exit.
+/// - SIGPIPE and SIGXFSZ are ignored, because a closed log or a full file is not a reason to exit.
 void hold_signals_for_start();
 
-/// For commands that print and exit (`--once`, `--list-metrics`): restores the inherited dispositions.
+/// Ignores SIGPIPE and SIGXFSZ, so that writing to a closed pipe or beyond `ulimit -f` fails with an error.
+void ignore_failing_writes();
+
+/// For commands that print and exit (`--once`, `--list-metrics`): restores the inherited dispositions, except of SIGXFSZ.
 void release_signals();
 
 /// Makes SIGTERM and SIGINT pending too, for wait_for_signal(). Call it before anything needs cleanup, and before the first

@@ -139,6 +139,49 @@ class Disk(Recording):
             self.assertEqual(daemon.log.count("the recording is suspended"), 1, daemon.log)
             self.assertEqual(daemon.terminate(), 1)
 
+    def run_in_shell(self, limit, *command):
+        """(status, what it printed, the names in the directory afterwards) of a command after a line of shell."""
+        os.makedirs(self.path("disk"), exist_ok=True)
+        script = f'{limit} && cd disk && "$@"; echo "status $?"; find . -mindepth 1 -not -name filler | sort'
+        shell = ["sh", "-c", script, "sh", *command]
+        if "mount" in limit:
+            shell = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), *shell]
+        done = subprocess.run(shell, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if "status " not in done.stdout:
+            self.skipTest("no file system can be mounted here: " + done.stdout.strip())
+        printed, _, rest = done.stdout.rpartition("status ")
+        shutil.rmtree(self.path("disk"))
+        return int(rest.split()[0]), printed, rest.split()[1:]
+
+    FULL_DISK = "mount -t tmpfs -o size=64k none disk && head -c {} /dev/zero >disk/filler"
+
+    @program.needs_slabinfo
+    def test_a_recording_without_room_for_a_poll_leaves_nothing_and_says_so(self):
+        record = [ctl.MEMSTATCTL, "record", "--count", "2", "--interval", "100ms"]
+        once = [program.MEMSTATD, "--once", *self.replay, "--record"]
+        for limit, error in (("ulimit -f 1", "errno 27"), ("ulimit -f 0", "errno 27"), (self.FULL_DISK.format(60_000), "errno 28"),
+                             (self.FULL_DISK.format(65_536), "errno 28")):
+            for command in ([*record, "x.tar.zst"], [*record, "x.tar"], [*record, "x"], [*once, "x.tar.zst"]):
+                with self.subTest(limit=limit, command=command):
+                    status, printed, left = self.run_in_shell(limit, *command)
+                    self.assertEqual((status, left), (1, []), printed)
+                    self.assertIn(error, printed)
+                    if "manifest.yaml" not in printed:  # it did not begin
+                        self.assertIn("nothing is left of it", printed)
+
+    def test_a_file_that_may_not_grow_suspends_the_recording_and_its_whole_polls_are_packed(self):
+        """Limited to what one poll takes, which the archive of one poll does not reach."""
+        limit = ["prlimit", "--fsize=5632"]
+        done = subprocess.run([*limit, program.MEMSTATD, "--once", *self.replay, "--record", self.path("x.tar.zst")], check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the recording is suspended; polling and serving continue", done.stderr)
+        self.assertIn("File too large (errno 27)", done.stderr)
+        self.assert_recorded(self.path("x.tar.zst"))
+        done = program.run("--once", "--replay", self.path("x.tar.zst"), "--record", self.path("copy"))
+        self.assertEqual(len(polls(self.path("copy"))), 1)
+        self.assertEqual([name for name in os.listdir(self.directory) if "polls" in name], [])
+
     def wait_until_polls_are_dropped(self, daemon):
         """More of them than so far, because a busy machine drops some anyway."""
         before = daemon.page().number("memstat_recording_polls_total", result="dropped")

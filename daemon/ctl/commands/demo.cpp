@@ -20,6 +20,7 @@ constexpr std::array<Option, 0> kDemoOptions{};
 /// Becomes the memstatd that was installed or built with this program. Returns what failed.
 std::string become_memstatd() {
   std::signal(SIGPIPE, SIG_DFL);  // an ignored signal stays ignored in the new program
+  std::signal(SIGXFSZ, SIG_DFL);
   const std::string memstatd = installed_path("bin/memstatd");
   ::execl(memstatd.c_str(), "memstatd", "--demo", static_cast<char*>(nullptr));
   return memstatd + ": cannot start it: " + std::strerror(errno) + "; install or build memstatd as well";

@@ -76,7 +76,7 @@ Report run_record(const CommandLine& options) {
   if (memstat_record_begin(list.get(), options.output.c_str(), options.max_bytes) != 0) return list.failure();
   std::uint64_t polls = 0;
   std::string problem = record_polls(options, list, signals, polls);
-  if (memstat_record_end(list.get()) != 0 && problem.empty()) problem = list.failure().problem;
+  if (memstat_record_end(list.get()) != 0) problem += (problem.empty() ? "" : "; ") + list.failure().problem;
   if (polls == 0) return {.problem = problem.empty() ? "stopped before the first poll" : problem};
   const std::vector<std::string> missing = missing_of(options.output);
   if (options.view.layout == Layout::kText) {
