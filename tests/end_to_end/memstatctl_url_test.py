@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
-from ctl import run  # noqa: E402
+from ctl import MEMSTATCTL, run  # noqa: E402
 
 
 class Answers:
@@ -50,6 +50,61 @@ class Answers:
         self.thread.join()
 
 
+class Silence:
+    """A server that accepts and never answers."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.clients = []
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+        return self
+
+    def serve(self):
+        while True:
+            try:
+                self.clients.append(self.listener.accept()[0])
+            except OSError:
+                return
+
+    @property
+    def connections(self):
+        return len(self.clients)
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+        for client in self.clients:
+            client.close()
+
+
+class Terminal:
+    """memstatctl with a terminal as its standard error."""
+
+    def __init__(self, command, url):
+        self.ours, theirs = os.openpty()
+        self.process = subprocess.Popen([MEMSTATCTL, *command, "--from", url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+
+    def finish(self):
+        """(status, what the terminal received)."""
+        received = b""
+        while True:
+            try:
+                piece = os.read(self.ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            received += piece
+        os.close(self.ours)
+        return self.process.wait(timeout=program.PATIENCE), received.decode()
+
+
 def answer(status, body, headers=""):
     return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
 
@@ -67,12 +122,19 @@ class OfADaemon(unittest.TestCase):
                         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
                         self.assertNotEqual(done.stderr, "")
 
+    def test_a_wrong_password_is_not_a_missing_one(self):
+        with Answers(answer(401, "")) as server:
+            missing = run("types", "--from", server.url).stderr
+            wrong = run("types", "--from", server.url.replace("http://", "http://me:secret@")).stderr
+            self.assertIn("needs a user and a password", missing)
+            self.assertIn("does not accept this user and password", wrong)
+            self.assertNotIn("secret", wrong)
+
     def test_a_user_and_a_password_are_sent_and_never_printed(self):
         with Answers(answer(401, "")) as server:
             url = server.url.replace("http://", "http://me:secret@")
             done = run("types", "--from", url)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertIn("USER:PASSWORD", done.stderr)
             self.assertNotIn("secret", done.stderr)
             self.assertIn("Authorization: Basic bWU6c2VjcmV0\r\n", server.requests[0])
 
@@ -101,6 +163,25 @@ class OfAnythingElse(unittest.TestCase):
                            (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "larger than 64 MiB")):
             with Answers(sent) as server:
                 self.assert_refused(server.url, word)
+
+    def test_the_target_of_a_redirect_is_shown_and_not_followed(self):
+        with Answers(answer(302, "", "Location: https://example.org/login?\x1b[2J\r\n")) as server:
+            self.assert_refused(server.url, "redirects to https://example.org/login?\\x1b[2J (status 302)", "the URL of memstatd itself")
+        with Answers(answer(301, "")) as server:
+            self.assert_refused(server.url, "answers with status 301")
+
+    def test_a_server_that_hangs_is_waited_for_once_and_a_terminal_says_so(self):
+        """Commands that read more than once would otherwise wait for each."""
+        commands = (["leaks"], ["top", "--count", "1"], ["why"], ["events"], ["limits"], ["show", "dentry"], ["origins"], ["doctor"])
+        with Silence() as server:
+            running = [(command, Terminal(command, server.url)) for command in commands]
+            for command, terminal in running:
+                with self.subTest(command):
+                    status, shown = terminal.finish()
+                    self.assertEqual(status, 1, shown)
+                    self.assertIn(f"waiting for {server.url}: 1 of 15 s", shown)
+                    self.assertIn(f"memstatctl: {server.url}: no complete answer within 15 s", shown)
+            self.assertEqual(server.connections, len(commands), "each of them asks once")
 
     def test_a_hostile_name_is_shown_as_escapes(self):
         types = json.dumps({"generation": 1, "time": 1, "types": [{"allocator": "slab", "type": "a\x1b[2Jb", "bytes": 1}], "unlisted": []})

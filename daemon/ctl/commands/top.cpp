@@ -74,6 +74,7 @@ class FullScreen {
   FullScreen(const CommandLine& options, TopReader& reader, TopModel& model)
       : interval_(interval_of(options)), reader_(reader), model_(model), next_(system_clock().now() + interval_) {
     model_.set_interval(interval_);
+    hide_waiting();
   }
 
   [[nodiscard]] const std::string& problem() const { return screen_.problem(); }

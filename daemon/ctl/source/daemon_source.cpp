@@ -35,8 +35,14 @@ std::string refusal_of(const HttpUrl& url, std::string_view path, const HttpAnsw
   constexpr std::size_t kMaxSaid = 300;
   if (said.size() > kMaxSaid) said.clear();
   const std::string who = url.for_logs + ": ";
+  if (answer.status >= 300 && answer.status < 400 && !answer.location.empty()) {
+    return who + "redirects to " + printable_bytes(answer.location.substr(0, kMaxSaid)) + " (status " +
+           std::to_string(answer.status) + "); give the URL of memstatd itself";
+  }
   switch (answer.status) {
-    case 401: return who + "needs a user and a password: use http://USER:PASSWORD@HOST:PORT";
+    case 401:
+      return who + (url.credentials.empty() ? "needs a user and a password: use http://USER:PASSWORD@HOST:PORT"
+                                            : "does not accept this user and password; its key basic_auth lists the users");
     case 403:
       return who + "refuses requests from this address; the key allow in its configuration lists the permitted networks";
     case 404:
@@ -55,6 +61,7 @@ class DaemonSource final : public ReportSource {
   explicit DaemonSource(HttpUrl url) : url_(std::move(url)) {}
 
   Sample read() override {
+    deadline_ = http_deadline();
     HttpAnswer answer;
     Sample sample;
     if (sample.problem = get(kTypesPath, etag_, answer); !sample.problem.empty()) return sample;
@@ -151,7 +158,12 @@ class DaemonSource final : public ReportSource {
     return problem.empty() && !parse(std::string_view(answer.body)) ? not_ours(path) : problem;
   }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
-    HttpResult result = http_get(url_, path, etag);
+    if (system_clock().now() >= deadline_) {
+      if (!failure_.empty()) return failure_;
+      deadline_ = http_deadline();
+    }
+    HttpResult result = http_get(url_, path, etag, deadline_);
+    failure_ = result.problem;
     if (!result.problem.empty()) return std::move(result.problem);
     answer = std::move(result.answer);
     return refusal_of(url_, path, answer);
@@ -161,6 +173,8 @@ class DaemonSource final : public ReportSource {
   }
 
   HttpUrl url_;
+  mutable TimePoint deadline_;   // of one read() and the requests after it, so that a command waits once
+  mutable std::string failure_;  // of the last request; ""
   std::string etag_;
   std::optional<std::vector<std::string>> missing_;  // from the first answer
   Sample last_;
@@ -178,7 +192,7 @@ OpenedSource open_daemon(const std::string& url) {
 DaemonAnswer ask_daemon(const std::string& url, std::string_view path) {
   const ParsedUrl parsed = parse_url(url);
   if (!parsed.problem.empty()) return {.text = {}, .problem = parsed.problem};
-  HttpResult result = http_get(parsed.url, path, {});
+  HttpResult result = http_get(parsed.url, path, {}, http_deadline());
   if (result.problem.empty()) result.problem = refusal_of(parsed.url, path, result.answer);
   return {.text = std::move(result.answer.body), .problem = std::move(result.problem)};
 }

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -23,6 +24,10 @@
 namespace memstat::ctl {
 namespace {
 
+constexpr std::chrono::milliseconds kStep(100);  // of the line that it waits
+std::atomic<bool> is_waiting_hidden = false;
+std::atomic_flag is_line_taken;
+
 constexpr const char* kTooLarge = "the answer is larger than 64 MiB";
 constexpr const char* kCutShort = "the connection ended in the middle of the answer";
 
@@ -31,6 +36,7 @@ struct Head {
   std::size_t size = 0;  ///< Including the empty line; 0: incomplete.
   int status = 0;
   std::string etag;
+  std::string location = {};
   std::optional<std::size_t> length = {};  ///< Of the body; empty: it ends with the connection.
 };
 
@@ -56,6 +62,7 @@ std::string read_head(std::string_view bytes, Head& head) {
     };
     const bool is_plain = equals_ignoring_case(value, "identity");
     if (is_named("etag")) head.etag = value;
+    if (is_named("location")) head.location = value;
     if (is_named("content-encoding") && !is_plain) return "the answer is compressed, although that was not requested";
     if (is_named("transfer-encoding") && !is_plain) return "the answer has a transfer coding that was not requested";
     if (!is_named("content-length")) continue;
@@ -70,37 +77,39 @@ std::string read_head(std::string_view bytes, Head& head) {
 }
 
 /// Waits until the socket is ready for `events`. Returns 0 or an errno.
-int wait_for(int fd, short events, TimePoint deadline) {
+int wait_for(int fd, short events, TimePoint deadline, WaitingLine& line) {
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - system_clock().now()).count();
-    if (left <= 0) return ETIMEDOUT;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - system_clock().now());
+    if (left.count() <= 0) return ETIMEDOUT;
     pollfd entry{.fd = fd, .events = events, .revents = 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(left));
+    const int ready = ::poll(&entry, 1, static_cast<int>(std::min(left, kStep).count()));
     if (ready > 0) return 0;
     if (ready < 0 && errno != EINTR) return errno;
+    line.update();
   }
 }
 
 /// Returns 0 or an errno.
-int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadline) {
+int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadline, WaitingLine& line) {
   if (socket.get() < 0) return errno;
   int status = 0;
   while ((status = ::connect(socket.get(), address.ai_addr, address.ai_addrlen)) != 0 && errno == EAGAIN) {
     if (system_clock().now() >= deadline) return ETIMEDOUT;
     ::poll(nullptr, 0, 10);  // the queue of a unix socket is full
+    line.update();
   }
   if (status == 0) return 0;
   if (errno != EINPROGRESS && errno != EINTR) return errno;
-  if (const int error = wait_for(socket.get(), POLLOUT, deadline); error != 0) return error;
+  if (const int error = wait_for(socket.get(), POLLOUT, deadline, line); error != 0) return error;
   int error = 0;
   socklen_t size = sizeof error;
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
 /// Sends the request and receives the answer, up to its end or the maximum size. Returns 0 or an errno.
-int exchange(int socket, std::string_view request, TimePoint deadline, std::string& bytes) {
+int exchange(int socket, std::string_view request, TimePoint deadline, WaitingLine& line, std::string& bytes) {
   while (!request.empty()) {
-    if (const int error = wait_for(socket, POLLOUT, deadline); error != 0) return error;
+    if (const int error = wait_for(socket, POLLOUT, deadline, line); error != 0) return error;
     const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return errno;
     request.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
@@ -108,7 +117,7 @@ int exchange(int socket, std::string_view request, TimePoint deadline, std::stri
   std::vector<char> room(64 * 1024);
   Head head;
   while (true) {
-    if (const int error = wait_for(socket, POLLIN, deadline); error != 0) return error;
+    if (const int error = wait_for(socket, POLLIN, deadline, line); error != 0) return error;
     const ssize_t size = ::recv(socket, room.data(), room.size(), 0);
     if (size == 0) return 0;
     if (size < 0 && errno != EAGAIN && errno != EINTR) return errno;
@@ -138,7 +147,7 @@ std::string explain(int error) {
 }
 
 /// Receives the answer to a GET without TLS. Returns "" or an error.
-std::string plain_get(const HttpUrl& url, const std::string& request, std::string& bytes) {
+std::string plain_get(const HttpUrl& url, const std::string& request, TimePoint deadline, std::string& bytes) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -156,15 +165,15 @@ std::string plain_get(const HttpUrl& url, const std::string& request, std::strin
     return std::string("there is no such host: ") + ::gai_strerror(error);
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
-  const TimePoint deadline = system_clock().now() + std::chrono::seconds(kHttpSeconds);
+  WaitingLine line(url);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* address = found == nullptr ? &unix_socket : found; address != nullptr; address = address->ai_next) {
     const UniqueFd socket(
         ::socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->ai_protocol));
-    error =
-        connect_to(socket, *address, std::min(deadline, system_clock().now() + std::chrono::seconds(kHttpConnectSeconds)));
+    const TimePoint patience = system_clock().now() + std::chrono::seconds(kHttpConnectSeconds);
+    error = connect_to(socket, *address, std::min(deadline, patience), line);
     if (error != 0) continue;
-    error = exchange(socket.get(), request, deadline, bytes);
+    error = exchange(socket.get(), request, deadline, line, bytes);
     if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(kHttpSeconds) + " s";
     break;
   }
@@ -209,7 +218,7 @@ std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
   Head head;
   if (std::string problem = read_head(bytes, head); !problem.empty()) return problem;
   if (head.size == 0) return bytes.empty() ? "the connection was closed without an answer" : kCutShort;
-  answer = {.status = head.status, .etag = head.etag, .body = {}};
+  answer = {.status = head.status, .etag = head.etag, .location = head.location, .body = {}};
   bytes.remove_prefix(head.size);
   if (bytes.size() < head.length.value_or(0)) return kCutShort;
   if (!head.length && bytes.size() > kMaxHttpBody) return kTooLarge;
@@ -217,11 +226,31 @@ std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
   return {};
 }
 
-HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag) {
+TimePoint http_deadline() { return system_clock().now() + std::chrono::seconds(kHttpSeconds); }
+
+void hide_waiting() { is_waiting_hidden = true; }
+
+WaitingLine::WaitingLine(const HttpUrl& url)
+    : url_(url), begin_(system_clock().now()), is_shown_(!is_waiting_hidden && !is_line_taken.test_and_set()) {}
+
+WaitingLine::~WaitingLine() {
+  progress_.finish();
+  if (is_shown_) is_line_taken.clear();
+}
+
+void WaitingLine::update() {
+  if (!is_shown_ || is_waiting_hidden || !progress_.is_due()) return;
+  const auto waited = std::chrono::floor<std::chrono::seconds>(system_clock().now() - begin_).count();
+  progress_.show("waiting for " + url_.for_logs + ": " + std::to_string(waited) + " of " + std::to_string(kHttpSeconds) +
+                 " s");
+}
+
+HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag, TimePoint deadline) {
   HttpResult result;
   std::string bytes;
-  std::string why = url.is_https ? https_get(url, path, etag, kMaxHttpHead + kMaxHttpBody, bytes)
-                                 : plain_get(url, request_of(url, path, etag), bytes);
+  const HttpsRequest request{.path = path, .etag = etag, .most = kMaxHttpHead + kMaxHttpBody, .deadline = deadline};
+  std::string why =
+      url.is_https ? https_get(url, request, bytes) : plain_get(url, request_of(url, path, etag), deadline, bytes);
   if (why.empty()) {
     why = parse_answer(bytes, result.answer);
     if (!why.empty()) why += "; is this a memstatd?";

@@ -7,6 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/clock.h"
+#include "core/base/not_copyable.h"
+#include "daemon/ctl/output/progress.h"
+
 namespace memstat::ctl {
 
 /// A parsed http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX], https URL, or unix:PATH.
@@ -34,7 +38,8 @@ bool is_url(std::string_view reference);
 /// An HTTP answer.
 struct HttpAnswer {
   int status = 0;
-  std::string etag;  ///< "" if there is none.
+  std::string etag;      ///< "" if there is none.
+  std::string location;  ///< Target of a redirect; "" if there is none.
   std::string body;
 };
 
@@ -45,7 +50,8 @@ inline constexpr std::size_t kMaxHttpBody = 64 * 1024 * 1024;
 /// Parses a complete answer, which is untrusted. Returns "" or an error.
 std::string parse_answer(std::string_view bytes, HttpAnswer& answer);
 
-/// Timeouts in seconds for the connection, and for the whole request (name resolution has the system's timeout).
+/// Timeouts in seconds for the connection, and for all requests of a command, or of one refresh of its figures (name
+/// resolution has the system's timeout).
 inline constexpr int kHttpConnectSeconds = 5;
 inline constexpr int kHttpSeconds = 15;
 
@@ -55,12 +61,42 @@ struct HttpResult {
   std::string problem;  ///< For display, with the URL; "" if there is an answer, and only then.
 };
 
-/// Gets `path`, which begins with a slash, below the URL's prefix. `etag`: of the known version, for a 304 answer; ""
-/// for none. Signals do not interrupt it. Throws std::bad_alloc.
-HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag);
+/// The deadline of requests that begin now.
+TimePoint http_deadline();
 
-/// Receives the unparsed answer to a GET over https, up to `most` bytes. Returns "" or an error.
-std::string https_get(const HttpUrl& url, std::string_view path, std::string_view etag, std::size_t most,
-                      std::string& bytes);
+/// Gets `path`, which begins with a slash, below the URL's prefix. `etag`: of the known version, for a 304 answer; ""
+/// for none. After a second a line on the terminal says what it waits for. Signals do not interrupt it. Throws
+/// std::bad_alloc.
+HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag, TimePoint deadline);
+
+/// No more lines about waiting: a full screen says so itself. Thread safety: safe.
+void hide_waiting();
+
+/// Progress while a request waits. Of several at once, one is shown.
+class WaitingLine : NotCopyable {
+ public:
+  explicit WaitingLine(const HttpUrl& url);
+  ~WaitingLine();
+
+  /// Call it several times a second.
+  void update();
+
+ private:
+  const HttpUrl& url_;
+  const TimePoint begin_;
+  const bool is_shown_;
+  Progress progress_;
+};
+
+/// What an https request needs besides its URL.
+struct HttpsRequest {
+  std::string_view path;
+  std::string_view etag;
+  std::size_t most = 0;  ///< Maximum size of the answer, in bytes.
+  TimePoint deadline;
+};
+
+/// Receives the unparsed answer to a GET over https. Returns "" or an error.
+std::string https_get(const HttpUrl& url, const HttpsRequest& request, std::string& bytes);
 
 }  // namespace memstat::ctl

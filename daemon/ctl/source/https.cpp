@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // https through libcurl, which is loaded on demand: memstatd itself serves plain HTTP, so few users need it.
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 
 #include "core/base/text.h"
@@ -12,18 +15,21 @@ namespace {
 
 // Values from curl/curl.h. They are the library's ABI, so they never change.
 enum CurlOption : int {
-  kTimeout = 13,
   kConnectTimeout = 78,
   kHttpVersion = 84,
   kNoSignal = 99,
   kProtocols = 181,
   kHeaderInOutput = 42,
+  kNoProgress = 43,
+  kTimeoutMs = 155,
   kWriteData = 10001,
   kUrl = 10002,
   kErrorText = 10010,
   kRequestHeaders = 10023,
   kCaFile = 10065,
-  kWriteFunction = 20011
+  kProgressData = 10057,
+  kWriteFunction = 20011,
+  kProgressFunction = 20219
 };
 constexpr long kHttp10 = 1;
 constexpr long kOnlyHttps = 2;
@@ -52,10 +58,16 @@ std::size_t take(const char* bytes, std::size_t size, std::size_t count, void* c
   return size * count;
 }
 
+/// Called about once per second. A curl_off_t has 64 bits.
+int update_line(void* context, std::int64_t /*total*/, std::int64_t /*now*/, std::int64_t /*total_up*/,
+                std::int64_t /*now_up*/) {
+  static_cast<WaitingLine*>(context)->update();
+  return 0;
+}
+
 }  // namespace
 
-std::string https_get(const HttpUrl& url, std::string_view path, std::string_view etag, std::size_t most,
-                      std::string& bytes) {
+std::string https_get(const HttpUrl& url, const HttpsRequest& request, std::string& bytes) {
   static const Curl curl;
   if (!curl.is_complete()) {
     return "https needs libcurl, which is not installed here (package libcurl4 or curl); or give http://HOST:PORT through "
@@ -68,18 +80,23 @@ std::string https_get(const HttpUrl& url, std::string_view path, std::string_vie
   for (const char* line : {"Accept: application/json", "Connection: close", "User-Agent: memstatctl"}) {
     headers = curl.append(headers, line);
   }
-  if (!etag.empty()) headers = curl.append(headers, ("If-None-Match: " + std::string(etag)).c_str());
+  if (!request.etag.empty()) headers = curl.append(headers, ("If-None-Match: " + std::string(request.etag)).c_str());
   if (!url.credentials.empty()) headers = curl.append(headers, ("Authorization: Basic " + url.credentials).c_str());
-  const std::string address = "https://" + url.authority + url.prefix + std::string(path);
+  const std::string address = "https://" + url.authority + url.prefix + std::string(request.path);
   std::array<char, 256> error{};  // CURL_ERROR_SIZE
-  Received received{.bytes = bytes, .most = most};
+  Received received{.bytes = bytes, .most = request.most};
+  WaitingLine line(url);
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(request.deadline - system_clock().now()).count();
   curl.set(handle, kUrl, address.c_str());
   curl.set(handle, kProtocols, kOnlyHttps);
   curl.set(handle, kHttpVersion, kHttp10);
   curl.set(handle, kHeaderInOutput, 1L);
   curl.set(handle, kNoSignal, 1L);
   curl.set(handle, kConnectTimeout, static_cast<long>(kHttpConnectSeconds));
-  curl.set(handle, kTimeout, static_cast<long>(kHttpSeconds));
+  curl.set(handle, kTimeoutMs, static_cast<long>(std::max<std::int64_t>(1, left)));
+  curl.set(handle, kNoProgress, 0L);
+  curl.set(handle, kProgressFunction, update_line);
+  curl.set(handle, kProgressData, &line);
   curl.set(handle, kRequestHeaders, headers);
   curl.set(handle, kWriteFunction, take);
   curl.set(handle, kWriteData, &received);
