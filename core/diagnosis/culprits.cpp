@@ -112,16 +112,6 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
   }
 }
 
-/// Says that others may hold more, and how much of the machine was examined.
-void add_share(const InspectionAnswer& answer, Finding& finding) {
-  const std::string seen = seen_text(answer);
-  if (!answer.is_cut || seen.empty()) return;
-  finding.fact({.text = "examined: " + seen,
-                .source = "who/" + std::string(answer.question),
-                .value = static_cast<double>(answer.seen.value_or(0)),
-                .limit = answer.total ? std::optional(static_cast<double>(*answer.total)) : std::nullopt});
-}
-
 /// "812" of "nginx (pid 812)"; "": none.
 std::string_view pid_of(std::string_view process) {
   constexpr std::string_view kBefore = " (pid ";
@@ -149,6 +139,19 @@ bool has_inspection(EvidenceSystem system, std::string_view question) {
 }
 
 }  // namespace
+
+void add_share(const InspectionAnswer& answer, Finding& finding) {
+  const std::string seen = seen_text(answer);
+  if (!answer.is_cut || seen.empty()) return;
+  const std::string source = "who/" + std::string(answer.question);
+  const std::string text = "examined: " + seen;
+  const auto is_said = [&](const Fact& fact) { return fact.source == source && fact.text == text; };
+  if (std::any_of(finding.facts.begin(), finding.facts.end(), is_said)) return;
+  finding.fact({.text = text,
+                .source = source,
+                .value = static_cast<double>(answer.seen.value_or(0)),
+                .limit = answer.total ? std::optional(static_cast<double>(*answer.total)) : std::nullopt});
+}
 
 void name_culprits(const Evidence& evidence, Findings& findings) {
   for (Finding& finding : findings) {

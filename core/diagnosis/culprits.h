@@ -19,6 +19,9 @@ inline constexpr std::array<std::string_view, 10> kFreeBsdQuestions{
 /// next step becomes the process that is named.
 void name_culprits(const Evidence& evidence, Findings& findings);
 
+/// If the answer was cut, adds how much of the machine it saw: others may hold more.
+void add_share(const InspectionAnswer& answer, Finding& finding);
+
 /// The inspections that causes of these findings request, most urgent first, without duplicates; and those that a
 /// cause of that system examines.
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system = EvidenceSystem::kLinux);

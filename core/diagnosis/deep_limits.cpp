@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/diagnosis/culprits.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -26,6 +27,7 @@ void add_deep_limits(const Evidence& evidence, const Cause& cause, const DeepLim
                   .source = std::string(kGroupLimits),
                   .value = used,
                   .limit = row.limit ? std::optional(most) : std::nullopt});
+    add_share(*answer, finding);
     finding.by("group", row.group).is_about("memcg", row.group).leads_to(limit.effect);
     finding.then("cat " + shell_word(std::string(limit.file).insert(limit.file.rfind('/'), row.group)))
         .then("memstatctl who group-limits");

@@ -9,10 +9,12 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
+import preload  # noqa: E402
 import program  # noqa: E402
 from ctl import MEMSTATCTL, run  # noqa: E402
 
@@ -251,9 +253,33 @@ class Who(unittest.TestCase):
             self.assertIn("zombies", diagnosis["ruled_out"])
             facts = [fact["text"] for fact in diagnosis["findings"][0]["evidence"]]
             self.assertIn("leaky (pid 812) has at least 4012 open files", facts)
-            self.assertIn("examined: 7995 of 8400 open files", facts)
+            share = "examined: 7995 of 8400 open files"
+            self.assertIn(share, facts)
+            self.assertIn(share, " ".join(run("why", "--from", capture).stdout.split()))
+            text = run("who", "files", "--from", capture).stdout
+            self.assertEqual(text.splitlines()[-1], "Examined: 7995 of 8400 open files.")
             self.assertEqual(run("who", "files", "--for", "9s", "--from", capture).stderr,
                              "memstatctl: --for is for this machine: a recording has its answers already\n")
+
+    @unittest.skipIf(program.SANITIZER, "its library would have to be loaded first")
+    def test_a_terminal_shows_after_a_second_how_much_was_examined(self):
+        status = f"/proc/{os.getpid()}/status"
+        with program.temporary_directory() as directory, open(status, "rb"):  # open, so that it keeps its inode
+            hang = preload.Hang(directory, "hanging_read.c")
+            hang.turn(True)
+            ours, theirs = os.openpty()
+            begin = time.monotonic()
+            asking = subprocess.Popen([MEMSTATCTL, "who", "files"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+                                      env={**os.environ, **hang.environment, "MEMSTAT_TEST_HANG_ON": status})
+            os.close(theirs)
+            program.wait_until(lambda: time.monotonic() > begin + 1.5, "the time after which it says what it does")
+            self.assertIsNone(asking.poll(), "it waits for the file")
+            hang.turn(False)
+            self.assertIn("Examined: ", asking.communicate(timeout=program.PATIENCE)[0].decode())
+            shown = os.read(ours, 65536).decode()
+            os.close(ours)
+            self.assertRegex(shown, r"who files: examined [0-9]+ of [0-9]+ open files")
+            self.assertTrue(shown.endswith("\r\x1b[K"), "the line is gone at the end")
 
     def test_the_questions_are_listed_and_a_wrong_one_is_refused(self):
         listed = json.loads(run("who", "--json").stdout)["questions"]

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/diagnosis/culprits.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -192,7 +193,9 @@ constexpr ViewParts kViewOfHolders = ViewPart::kProcesses | ViewPart::kIpc | Vie
 
 /// All users or namespaces together have as much as one may have, but the answer does not attribute it: not all processes
 /// could be inspected, or the limit is that of another namespace.
-void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bound, const Use& use, Findings& found) {
+void look_at_cache(const Evidence& evidence, const Cause& cause, const InspectionAnswer& answer, const Use& use,
+                   Findings& found) {
+  const Bound& bound = kBounds[cause.row];
   const TypeEvidence* const cache = evidence.type(Allocator::kSlab, bound.cache);
   if (bound.cache.empty() || cache == nullptr || !cache->objects || evidence.view.lacks(kViewOfHolders)) return;
   const bool is_of_queues = bound.usual_limit > 0;
@@ -211,6 +214,14 @@ void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bo
                 .source = "slab/" + std::string(bound.cache),
                 .value = count,
                 .limit = limit});
+  if (use.holder != nullptr && answer.is_partial()) {
+    const std::string subject = subject_of(bound, *use.holder);
+    finding.fact({.text = subject + "at least " + count_text(use.count) + " of them",
+                  .source = "who/" + std::string(bound.question),
+                  .value = use.count,
+                  .limit = use.limit});
+  }
+  add_share(answer, finding);
   finding.is_about("slab", bound.cache)
       .leads_to(at_limit(bound.effect))
       .then("memstatctl who " + std::string(bound.question))
@@ -227,7 +238,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (use.count < kNearShare * use.limit || use.holder == nullptr) {
     const std::size_t before = found.size();
     const bool is_unknown = answer->is_partial() || bound.usual_limit > 0;
-    if (is_unknown) look_at_cache(evidence, cause, bound, use, found);
+    if (is_unknown) look_at_cache(evidence, cause, *answer, use, found);
     if (found.size() != before || use.holder == nullptr) return;
   }
   // The count for a process is complete. The count for a user only includes the processes that could be inspected.
@@ -247,6 +258,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (bound.of == Of::kUser) finding.by("user", holder.user);
   if (holder.pid != 0) finding.by("process", short_name(holder.command) + " (pid " + std::to_string(holder.pid) + ")");
   if (holder.group.size() > 1) finding.by("group", holder.group);
+  add_share(*answer, finding);
   finding.leads_to(is_full ? std::string(bound.effect) : at_limit(bound.effect));
   finding.then("memstatctl who " + std::string(bound.question)).then(bound.setting);
 }
@@ -272,6 +284,7 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
                 .source = "who/zombies",
                 .value = all,
                 .limit = kMany});
+  add_share(*answer, finding);
   finding.by("process", process).is_about("table", "threads");
   if (parent.group.size() > 1) finding.by("group", parent.group);
   finding.leads_to("Each keeps a thread of the table and a process number until its parent ends.")

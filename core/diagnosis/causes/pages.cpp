@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/culprits.h"
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
@@ -63,12 +64,18 @@ std::optional<Uncounted> holder_of_uncounted(const Evidence& evidence, double at
 }
 
 /// Bytes of ring buffers that processes have mapped. Those that processes share count more than once.
-double mapped_rings(const Evidence& evidence) {
-  const InspectionAnswer* const answer = evidence.inspection("rings");
+double mapped_rings(const InspectionAnswer* answer) {
   double sum = 0;
   if (answer == nullptr) return sum;
   for (const Holder& holder : answer->holders) sum += static_cast<double>(holder.bytes.value_or(0));
   return sum;
+}
+
+void add_rings(const InspectionAnswer& answer, double bytes, Finding& finding) {
+  finding.fact({.text = "processes have mapped " + std::string(at_least(answer)) + bytes_text(bytes) + " of ring buffers",
+                .source = "who/rings",
+                .value = bytes});
+  add_share(answer, finding);
 }
 
 /// Modules that hold whole pages that no file of the kernel counts, and where each tells how much.
@@ -124,7 +131,8 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   if (evidence.share(*bytes) < kChargedShare) return;
   const auto charged = holder_of_uncounted(evidence, *bytes / 2);
   const bool is_large = evidence.share(*bytes) >= (has_jumped ? 0.05 : 0.1);
-  const double rings = mapped_rings(evidence);
+  const InspectionAnswer* const answer = evidence.inspection("rings");
+  const double rings = mapped_rings(answer);
   const bool is_of_rings = rings >= *bytes / 2 && rings <= 2 * *bytes;
   if (!is_large && !charged && !is_of_rings) return;
   const bool has_killed = has_unaccounted_killed(evidence);
@@ -147,6 +155,7 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
                   .value = unaccounted->change.since_start,
                   .window_seconds = evidence.watched_seconds});
   }
+  if (is_of_rings) add_rings(*answer, rings, finding);
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   add_hidden_holders(evidence, finding);

@@ -116,8 +116,10 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
   for (std::vector<Cell>& row : rows) table.add(std::move(row));
   if (view.layout != Layout::kText) return report_of(std::move(table), view);
   const std::string asked = is_replay ? "Asked at " + time_text(answer.asked_ns, true) + ".\n" : "";
-  Report report = table.empty() ? Report{.output = nobody(answer)} : report_of(std::move(table), view);
-  if (report.problem.empty()) report.output = asked + report.output;
+  const bool is_nobody = table.empty();
+  Report report = is_nobody ? Report{.output = nobody(answer)} : report_of(std::move(table), view);
+  const std::string seen = is_nobody && answer.is_partial() ? std::string() : seen_text(answer);
+  if (report.problem.empty()) report.output = asked + report.output + (seen.empty() ? "" : "Examined: " + seen + ".\n");
   return report;
 }
 

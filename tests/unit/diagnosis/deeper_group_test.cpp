@@ -95,6 +95,12 @@ TEST(DeeperGroup, LimitsThatThePollDoesNotReadAreFound) {
   ASSERT_EQ(machine.words(), "now cgroup_tasks_full");
   EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods/a/b is at its limit of tasks: 100 of 100");
   EXPECT_EQ(machine.find()[0].next.at(0), "cat /sys/fs/cgroup/kubepods/a/b/pids.max");
+  EXPECT_EQ(machine.find()[0].facts.back().text, "100 % of its limit");
+  machine.evidence.inspections[0].is_cut = true;
+  machine.evidence.inspections[0].parts = "control groups";
+  machine.evidence.inspections[0].seen = 30;
+  machine.evidence.inspections[0].total = 400;
+  EXPECT_EQ(machine.find()[0].facts.back().text, "examined: 30 of 400 control groups") << "others may be fuller";
   machine.metric("memstat_memcg_tasks_limit", 100, {"/kubepods/a/b"});
   EXPECT_EQ(machine.words(), "") << "it is read, and no longer full";
   machine.evidence.inspections = {

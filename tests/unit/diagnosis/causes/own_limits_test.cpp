@@ -120,7 +120,12 @@ TEST(OwnLimits, WhatAllUsersHaveTogetherIsWorthAWordWhereTheAnswerIsCut) {
   EXPECT_EQ(machine.words(), "") << "all processes were reached: they are of several users";
   machine.evidence.inspections[0].is_cut = true;
   ASSERT_EQ(machine.words(), "notable epoll_watches_full");
+  machine.evidence.inspections[0].parts = "processes";
+  machine.evidence.inspections[0].seen = 90;
+  machine.evidence.inspections[0].total = 120;
   EXPECT_EQ(machine.find()[0].headline, "4020 epoll watches in all, one user may have 4000");
+  EXPECT_EQ(machine.find()[0].facts.at(1).text, "User web has at least 800 of them");
+  EXPECT_EQ(machine.find()[0].facts.at(2).text, "examined: 90 of 120 processes");
   EXPECT_TRUE(machine.find()[0].who.empty()) << "those that were not reached have most of them";
   machine.evidence.view.add(ViewReason::kPidNamespace);
   EXPECT_EQ(machine.words(), "") << "from inside a container";

@@ -203,6 +203,19 @@ TEST(Pages, RingsThatProcessesMapExplainWhatNoAccountHas) {
   machine.evidence.inspections[0].holders[0].bytes = 500U << 20U;
   ASSERT_EQ(machine.words(), "notable unaccounted_large");
   EXPECT_EQ(diagnose(machine.evidence).findings[0].who.at(0).name, "tcpdump (pid 812)");
+  const auto facts = [&] {
+    std::string all;
+    const Diagnosis diagnosis = diagnose(machine.evidence);
+    for (const Fact& fact : diagnosis.findings.at(0).facts) all += fact.text + "\n";
+    return all;
+  };
+  EXPECT_THAT(facts(), testing::HasSubstr("processes have mapped 500 MiB of ring buffers\n"));
+  EXPECT_THAT(facts(), testing::Not(testing::HasSubstr("examined")));
+  machine.evidence.inspections[0].is_cut = true;
+  machine.evidence.inspections[0].parts = "processes";
+  machine.evidence.inspections[0].seen = 90;
+  EXPECT_THAT(facts(), testing::HasSubstr("processes have mapped at least 500 MiB of ring buffers\n"));
+  EXPECT_THAT(facts(), testing::HasSubstr("examined: 90 processes\n"));
 }
 
 TEST(Pages, CompactionThatFailsNowAndThenIsNotable) {
