@@ -56,6 +56,13 @@ def output(*arguments, **options):
     return done.stdout
 
 
+def is_whole(status, errors):
+    """Whether a command on the live kernel gave all that this user may see. Some of it is left out for everybody but root, and named."""
+    if os.geteuid() != 0 and status == 3:
+        return re.fullmatch(r"memstatctl: not in this (answer|capture), because [^\n]+\n", errors) is not None
+    return (status, errors) == (0, "")
+
+
 def on_terminal(*arguments, columns=0):
     """The output of memstatctl on a terminal, with this number of columns if given."""
     leader, follower = pty.openpty()
