@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
-from ctl import MEMSTATCTL, integer, is_whole, output, run  # noqa: E402
+from ctl import MEMSTATCTL, integer, is_whole, live_output, output, run  # noqa: E402
 
 LIMITS = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
 LINUX = captures.fixtures()["linux-6.12-4cpu"]
@@ -147,14 +147,13 @@ class RecordAndReplay(unittest.TestCase):
         with program.temporary_directory() as directory:
             for name in ("capture", "capture.tar.zst"):
                 path = os.path.join(directory, name)
-                done = run("record", path, "--count", "2", "--interval", "100ms", "--label", "a test")
-                self.assertTrue(is_whole(done.returncode, done.stderr), done.stderr)
-                self.assertRegex(done.stdout, f"^recorded 2 polls to {re.escape(path)}(, without data that could not be read)?\n$")
+                said = live_output("record", path, "--count", "2", "--interval", "100ms", "--label", "a test")
+                self.assertRegex(said, f"^recorded 2 polls to {re.escape(path)}(, without data that could not be read)?\n$")
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700 if name == "capture" else 0o600)
-                rows = table(output("replay", path, "--list", "--csv"))
+                rows = table(live_output("replay", path, "--list", "--csv"))
                 self.assertEqual([(row["poll"], row["label"]) for row in rows], [("0", "a test"), ("1", "a test")])
                 self.assertTrue(all(int(row["sources"]) > 2 for row in rows))
-                polls = documents(output("replay", path, "--json"))
+                polls = documents(live_output("replay", path, "--json"))
                 self.assertEqual([poll["poll"] for poll in polls], [0, 1])
                 self.assertEqual(os.listdir(directory).count(f".{name}.polls"), 0)
             before = sorted(os.listdir(directory))

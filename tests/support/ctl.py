@@ -56,6 +56,14 @@ def output(*arguments, **options):
     return done.stdout
 
 
+def live_output(*arguments):
+    """The output about the live kernel, or about a recording of it."""
+    done = run(*arguments)
+    if not is_whole(done.returncode, done.stderr):
+        raise AssertionError(f"memstatctl {arguments} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
 def is_whole(status, errors):
     """Whether a command on the live kernel gave all that this user may see. Some of it is left out for everybody but root, and named."""
     if os.geteuid() != 0 and status == 3:
