@@ -99,6 +99,18 @@ def hoarder():
             child.stdin.close()
 
 
+@contextlib.contextmanager
+def other_user():
+    """A process of another user with pipes and a mapping."""
+    code = "import os, sys\nheld = [os.pipe() for _ in range(50)]\nprint('ready', flush=True)\nsys.stdin.read()"
+    with subprocess.Popen(["setpriv", "--reuid", "65534", "--clear-groups", sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout.readline() == "ready\n"
+            yield
+        finally:
+            child.stdin.close()
+
+
 def shipped(*path):
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "examples", *path), encoding="utf-8") as file:
         return list(yaml.safe_load_all(file))
@@ -216,6 +228,32 @@ class Namespaces(unittest.TestCase):
                 self.assertEqual(lacks, {"pod without hostIPC": ["ipc_namespace"], "pod without the root": ["mount_namespace"]}.get(name, []), name)
 
     @program.needs_root
+    def test_each_capability_that_is_shipped_is_needed(self):
+        """What is lost without it: partial answers, an account that is kept, or a bounding set that is."""
+        shipped_ones = shipped("container", "compose.yaml")[0]["services"]["memstatd"]["cap_add"]
+        self.assertEqual(shipped_ones, shipped("kubernetes", "daemonset.yaml")[-1]["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"])
+
+        def refused(capabilities, question):
+            return json.loads(in_container(set(), capabilities, True, MEMSTATCTL, "who", question, "--json").stdout)["refused"]
+
+        def log(capabilities):
+            done = in_container(set(), capabilities, True, program.MEMSTATD, "--listen", "127.0.0.1:0", "--polls", "1")
+            return done.stdout + done.stderr
+
+        with other_user():
+            for name, lost in (("DAC_READ_SEARCH", lambda kept: refused(kept, "pipes") > refused(shipped_ones, "pipes")),
+                               ("SYS_PTRACE", lambda kept: refused(kept, "tmpfs") > refused(shipped_ones, "tmpfs")),
+                               ("SETUID", lambda kept: "setresuid failed" in log(kept)),
+                               ("SETGID", lambda kept: "setgroups failed" in log(kept)),
+                               ("SETPCAP", lambda kept: "the bounding set keeps" in log(kept))):
+                self.assertIn(name, shipped_ones)
+                self.assertTrue(lost([one for one in shipped_ones if one != name]), f"nothing is lost without {name}")
+            self.assertEqual(len(shipped_ones), 5)
+        whole = log(shipped_ones)
+        self.assertIn("listening on", whole)
+        self.assertNotIn("the bounding set keeps", whole)
+
+    @program.needs_root
     def test_a_recording_gives_the_same_answer(self):
         with program.temporary_directory() as directory:
             capture = os.path.join(directory, "inside.tar")
@@ -232,6 +270,17 @@ class Namespaces(unittest.TestCase):
     def test_doctor_says_what_is_not_visible(self):
         self.assertIn("not all of the machine is visible: seen from inside a container (PID namespace)", inside(KINDS["pid"][0], "doctor", "--from", "live").stdout)
         self.assertNotIn("not all of the machine is visible", inside([], "doctor", "--from", "live").stdout)
+
+
+class Rights(unittest.TestCase):
+    def test_each_right_has_its_reason_beside_it(self):
+        rights = {"container/compose.yaml": ("network_mode", "pid", "ipc"), "kubernetes/daemonset.yaml": ("hostNetwork", "hostPID", "hostIPC")}
+        capabilities = shipped("container", "compose.yaml")[0]["services"]["memstatd"]["cap_add"]
+        for path, names in rights.items():
+            with open(os.path.join(program.SOURCE_DIR, "dashboards", "examples", path), encoding="utf-8") as file:
+                comments = re.findall(r"(?m)^ *# ([\w/]+(?:, [\w/]+)*): \S", file.read())
+            reasons = {name for comment in comments for name in comment.split(", ")}
+            self.assertLessEqual({*names, *capabilities, "/sys/fs/cgroup", "/host"}, reasons, path)
 
 
 class Recordings(unittest.TestCase):
