@@ -124,6 +124,8 @@ class RuleClock:
         for labels, _ in found:
             own = {**{name: value for name, value in labels.items() if name != "__name__"}, **rule["labels"], "alertname": rule["alert"]}
             identity = tuple(sorted(own.items()))
+            if identity in states:
+                raise AssertionError(f"{rule['alert']}: two alerts with the same labels: {own}")  # as Prometheus refuses them
             since, fires = before.get(identity, (now, False))
             fires = fires or now - since >= seconds(rule["for"])
             if fires and not before.get(identity, (0, False))[1]:

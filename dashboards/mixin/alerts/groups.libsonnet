@@ -6,8 +6,12 @@ function(c, l)
   // Labels that examples/kubernetes derives from the path of a pod's group.
   local ids = ['pod_uid', 'container_id'];
   // By type or group. Events of a container are reported for its pod, because a pod that fails repeatedly has a new
-  // container each time.
-  local ofPods(expr) = l.by(['allocator', 'type', 'pod_uid'], 'label_replace(%s, "type", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr);
+  // container each time. The containers of a pod are merged under a new label: two series with the same labels, which a
+  // changed type would make of them, fail the rule for all hosts.
+  local ofPods(expr) = 'label_replace(label_replace(%s, "type", "$1", "path", "(.+)"), "path", "", "", "")' % l.by(
+    ['allocator', 'path', 'pod_uid'],
+    'label_replace(label_replace(%s, "path", "$1", "type", "(.+)"), "path", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr
+  );
   // Includes a group that was created since then and lost a process before it was first seen.
   local lacking = '(increase(%(f)s[15m]) > 0.5 or (%(f)s > 0 unless %(f)s offset 15m and on (%(host)s) %(poll)s offset 15m))' % {
     f: failures, host: l.host, poll: l.of('memstat_poll_timestamp_seconds')
