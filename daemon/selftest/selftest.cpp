@@ -105,8 +105,9 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
       return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
              "; memstatd opens its files before it drops root";
     }
-    case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd continues without it";
-    case SourceHealth::kFails: return "if it persists: record it with memstatctl record OUTPUT and report it";
+    case SourceHealth::kStuck: return "the kernel does not answer: type `dmesg`; memstatd continues without it";
+    case SourceHealth::kFails:
+      return "if it persists: type `memstatctl record --count 3 bug.tar.zst` and report it with this file";
     case SourceHealth::kAbsent: return std::string(source.notes);
     default: break;
   }
@@ -239,6 +240,8 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
 
 namespace {
 
+constexpr std::string_view kDropIns = "/etc/systemd/system/memstatd.service.d/";
+
 /// The directory of this installation, below any prefix, that has examples for the service.
 std::string examples_directory() {
   constexpr std::string_view kExamples = "share/doc/memstatd/examples";
@@ -247,25 +250,46 @@ std::string examples_directory() {
   return std::filesystem::is_directory(own, error) ? own : "/usr/" + std::string(kExamples);
 }
 
+/// A command line in backticks, complete as typed by root: the directory, the command that writes the drop-in, and a
+/// restart.
+std::string drop_in_command(const std::string& write) {
+  return "type as root `mkdir -p " + std::string(kDropIns) + " && " + write +
+         " && systemctl daemon-reload && systemctl restart memstatd`";
+}
+
+std::string copy_of_example(std::string_view name) {
+  return drop_in_command("cp " + examples_directory() + "/" + std::string(name) + " " + std::string(kDropIns));
+}
+
+/// A drop-in that adds these capabilities, which are separated by blanks.
+std::string grant_of(const std::string& capabilities) {
+  return drop_in_command("printf '[Service]\\nAmbientCapabilities=" + capabilities + "\\nCapabilityBoundingSet=" +
+                         capabilities + "\\n' >" + std::string(kDropIns) + "capabilities.conf");
+}
+
+/// Whether the text has names of capabilities only. Anything else from a daemon never becomes a part of a command.
+bool names_capabilities(std::string_view needs) {
+  return needs.starts_with("CAP_") &&
+         needs.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string service_advice(std::string_view needs, std::string_view opened_as) {
   if (opened_as.starts_with("root with all")) return kRefusedToRoot;
-  if (needs.find("CAP_BPF") != std::string_view::npos) {
-    return "it needs " + std::string(needs) + " when it starts: copy " + examples_directory() +
-           "/events.conf to /etc/systemd/system/memstatd.service.d/ "
-           "and restart memstatd; in a container: --cap-add; or start it as root";
-  }
-  if (needs == "CAP_SYSLOG") {
-    return "it needs CAP_SYSLOG and /dev/kmsg when it starts: copy " + examples_directory() +
-           "/kernel-log.conf to "
-           "/etc/systemd/system/memstatd.service.d/ and restart memstatd; or start it as root";
-  }
-  std::string names(needs.empty() ? "CAP_DAC_READ_SEARCH" : needs);
+  if (needs.empty()) needs = "CAP_DAC_READ_SEARCH";
+  if (!names_capabilities(needs)) return "start memstatd as root: it opens the kernel's files before it drops root";
+  std::string names(needs);
   std::replace(names.begin(), names.end(), ',', ' ');
-  if (names == "root") return "start memstatd as root: it opens the kernel's files before it drops root";
-  return "it needs " + names + " when it starts: systemctl edit memstatd, section [Service], AmbientCapabilities=" + names +
-         " and CapabilityBoundingSet=" + names + "; in a container: --cap-add; or start it as root";
+  std::string how;
+  if (needs.find("CAP_BPF") != std::string_view::npos) {
+    how = "it needs " + std::string(needs) + " when it starts: " + copy_of_example("events.conf");
+  } else if (needs == "CAP_SYSLOG") {
+    how = "it needs CAP_SYSLOG and /dev/kmsg when it starts: " + copy_of_example("kernel-log.conf");
+  } else {
+    how = "it needs " + names + " when it starts: " + grant_of(names);
+  }
+  return how + "; in a container: --cap-add; or start it as root";
 }
 
 namespace {
@@ -348,11 +372,8 @@ Result<SelfTest> test_this_machine(const SelfTestProgress& progress) {
 namespace {
 
 /// "sysfs is not mounted at /sys, where figures of ... are; to get them, ..."
-std::string line_of(std::string_view what, std::string_view where, const std::string& figures) {
-  const std::string type(what);
-  const std::string place(where);
-  return type + " is not mounted at " + place + ", where " + figures + " are; to get them, run as root: mount -t " + type +
-         " " + type + " " + place;
+std::string line_of(const std::string& lack, const std::string& remedy) {
+  return lack + " are; to get them, type as root " + remedy;
 }
 
 template <typename Reads>
@@ -368,10 +389,18 @@ std::string figures_of(std::span<const SourceDescriptor* const> sources, Reads r
 
 std::string missing_proc(KernelView& view) {
   if (view.os() != OperatingSystem::kLinux) return {};
-  Buffer name;
-  const Result<void> read = view.read_file("/proc/sys/kernel/ostype", name);  // the option subset=pid hides it, too
-  if (read || read.error().code != ErrorCode::kNotPresent) return {};
-  return line_of("proc", "/proc", "most figures");
+  auto is_absent = [&view, content = Buffer()](const char* path) mutable {
+    const Result<void> read = view.read_file(path, content);
+    return !read && read.error().code == ErrorCode::kNotPresent;
+  };
+  if (!is_absent("/proc/sys/kernel/ostype")) return {};
+  constexpr const char* kMountProc = "`mount -t proc proc /proc`";
+  if (is_absent("/proc/self/stat")) return line_of("proc is not mounted at /proc, where most figures", kMountProc);
+  if (is_absent("/proc/meminfo")) {
+    return line_of("proc at /proc shows processes only (its option subset=pid), and not the files where most figures",
+                   kMountProc);
+  }
+  return line_of("/proc/sys is missing or hidden, where limits of the kernel", kMountProc);
 }
 
 std::vector<std::string> missing_mounts(KernelView& view, std::span<const SourceDescriptor* const> sources) {
@@ -383,11 +412,13 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
   names.clear();
   if (!sysfs && sysfs.error().code == ErrorCode::kNotPresent) {
     const auto reads = [](const SourceDescriptor& source) { return source.origin.find("/sys/") != std::string_view::npos; };
-    lines.push_back(line_of("sysfs", "/sys", figures_of(sources, reads)));
+    lines.push_back(
+        line_of("sysfs is not mounted at /sys, where " + figures_of(sources, reads), "`mount -t sysfs sysfs /sys`"));
   } else if (sysfs && view.list_directory("/sys/kernel/debug", names) && names.empty()) {
     // If the kernel has debugfs, sysfs has this directory as its mount point.
     const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
-    lines.push_back(line_of("debugfs", "/sys/kernel/debug", figures_of(sources, reads)));
+    lines.push_back(line_of("debugfs is not mounted at /sys/kernel/debug, where " + figures_of(sources, reads),
+                            "`mount -t debugfs debugfs /sys/kernel/debug`"));
   }
   PartialView seen;
   for (const std::string& reason : view_reasons(view)) seen.add(reason);

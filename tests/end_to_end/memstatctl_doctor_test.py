@@ -62,7 +62,7 @@ class Doctor(unittest.TestCase):
         probe = inside("true")
         if probe.returncode != 0:
             self.skipTest(f"no mount namespace here: {probe.stderr.strip()}")
-        remedy = "proc is not mounted at /proc, where most figures are; to get them, run as root: mount -t proc proc /proc"
+        remedy = "proc is not mounted at /proc, where most figures are; to get them, type as root `mount -t proc proc /proc`"
         done = inside(MEMSTATCTL, "doctor", "--from", "live")
         self.assertEqual((done.returncode, done.stderr), (1, f"memstatctl: {remedy}\n"))
         self.assertIn(f"  {remedy}\n", done.stdout)

@@ -33,7 +33,7 @@ TEST_F(MissingMountsTest, WithoutSysfsItsSourcesAreNamedWithWhatToDo) {
   const std::vector<std::string> lines = missing();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_TRUE(lines[0].starts_with("sysfs is not mounted at /sys, where figures of ")) << lines[0];
-  EXPECT_TRUE(lines[0].ends_with(" are; to get them, run as root: mount -t sysfs sysfs /sys")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with(" are; to get them, type as root `mount -t sysfs sysfs /sys`")) << lines[0];
   for (const char* source : {"linux_slab_sysfs", "linux_hugetlb", "linux_cma"}) {
     EXPECT_NE(lines[0].find(source), std::string::npos) << lines[0];
   }
@@ -44,8 +44,17 @@ TEST_F(MissingMountsTest, WithoutProcfsMostFiguresAreMissing) {
   make("/sys/kernel/mm");
   EXPECT_TRUE(missing().empty());
   std::filesystem::remove(directory_.path() + kFileOfProc);
-  EXPECT_THAT(missing(), testing::ElementsAre("proc is not mounted at /proc, where most figures are; to get them, run as "
-                                              "root: mount -t proc proc /proc"));
+  constexpr const char* kRemedy = " are; to get them, type as root `mount -t proc proc /proc`";
+  EXPECT_THAT(missing(), testing::ElementsAre("proc is not mounted at /proc, where most figures" + std::string(kRemedy)));
+  make("/proc/self");
+  std::ofstream(directory_.path() + "/proc/self/stat") << "1\n";
+  EXPECT_THAT(missing(),
+              testing::ElementsAre("proc at /proc shows processes only (its option subset=pid), and not the files "
+                                   "where most figures" +
+                                   std::string(kRemedy)));
+  std::ofstream(directory_.path() + "/proc/meminfo") << "MemTotal: 1 kB\n";
+  EXPECT_THAT(missing(),
+              testing::ElementsAre("/proc/sys is missing or hidden, where limits of the kernel" + std::string(kRemedy)));
 }
 
 TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
@@ -54,7 +63,7 @@ TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0],
             "debugfs is not mounted at /sys/kernel/debug, where figures of linux_checkers, linux_memory, linux_percpu and "
-            "linux_zswap are; to get them, run as root: mount -t debugfs debugfs /sys/kernel/debug");
+            "linux_zswap are; to get them, type as root `mount -t debugfs debugfs /sys/kernel/debug`");
   make("/sys/kernel/debug/zswap");
   EXPECT_TRUE(missing().empty());
 }
