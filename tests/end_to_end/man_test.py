@@ -258,8 +258,10 @@ class Programs(unittest.TestCase):
         help_text = subprocess.run([MEMSTATCTL, "--help"], check=True, capture_output=True, text=True).stdout
         groups = re.findall(r"^(?:Look|Growth|Captures|FreeBSD|Machine|Help):\n((?:  .*\n)+)", help_text, re.M)
         self.assertEqual(len(groups), 6, help_text)
+        self.assertEqual(forms.pop("help"), set())
+        self.assertEqual(forms.pop("version"), forms.pop("Fl Fl version"))
         self.assertEqual(set(forms), set(re.findall(r"^  ([a-z]+) ", "".join(groups), re.M)))
-        self.assertEqual(set(forms), set(re.findall(r"^\.It Cm (\w+)$", source("memstatctl.8"), re.M)))
+        self.assertEqual({*forms, "help", "version"}, set(re.findall(r"^\.It Cm (\w+)$", source("memstatctl.8"), re.M)))
         for command, options in forms.items():
             self.assertEqual(options, options_of(MEMSTATCTL, command) - {"help"}, command)
         self.check_options("memstatctl.8", common.union(*forms.values()))

@@ -33,7 +33,9 @@ class Completion(unittest.TestCase):
     def test_bash_offers_every_command_and_option(self):
         known = commands()
         self.assertGreaterEqual(len(known), 11, known)
-        self.assertEqual(set(self.bash("memstatctl", "")), {*known, "--help", "--version"})
+        self.assertEqual(set(self.bash("memstatctl", "")), {*known, "help", "version", "--help", "--version"})
+        self.assertEqual(set(self.bash("memstatctl", "help", "")), set(known))
+        self.assertEqual(self.bash("memstatctl", "help", "types", ""), [])
         self.assertEqual(self.bash("memstatctl", "li"), ["limits"])
         for command, options in known.items():
             self.assertEqual(set(self.bash("memstatctl", command, "--")), options, command)
@@ -84,7 +86,8 @@ class Completion(unittest.TestCase):
                 done = subprocess.run(["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"], capture_output=True, text=True, timeout=program.PATIENCE,
                                       check=True, env={**os.environ, "HOME": directory, "PATH": os.path.dirname(MEMSTATCTL) + ":" + os.environ["PATH"]})
                 return {line.split("\t")[0] for line in done.stdout.splitlines()}
-            self.assertEqual(offered("memstatctl "), set(commands()))
+            self.assertEqual(offered("memstatctl "), {*commands(), "help", "version"})
+            self.assertEqual(offered("memstatctl help "), set(commands()))
             self.assertEqual(offered("memstatctl types --cs"), {"--csv"})
             self.assertEqual(offered("memstatctl completion "), {"bash", "zsh", "fish"})
             self.assertEqual(offered(f"memstatctl objects --from {CAPTURE} dentr"), {"dentry"})

@@ -73,6 +73,9 @@ class Places(InDirectory):
         if os.path.exists(os.path.join(package.BUILD_DIR, "bin", "memstatctl")):
             wanted["usr/bin/memstatctl"] = "755"
             wanted["usr/share/memstatd/demo.tar.zst"] = "644"
+            zsh = "vendor-completions" if os.path.exists("/etc/debian_version") else "site-functions"
+            for path in ("bash-completion/completions/memstatctl", f"zsh/{zsh}/_memstatctl", "fish/vendor_completions.d/memstatctl.fish"):
+                wanted[f"usr/share/{path}"] = "644"
         if sys.platform == "linux":
             wanted["usr/lib/systemd/system/memstatd.service"] = "644"
             for name in ("events", "kernel-log", "network"):
@@ -91,6 +94,18 @@ class Places(InDirectory):
         for where, directories, _ in os.walk(self.directory):
             for name in directories:
                 self.assertEqual(os.stat(os.path.join(where, name)).st_mode & 0o777, 0o755, os.path.join(where, name))
+
+    def test_shells_complete_from_what_is_installed(self):
+        if not os.path.exists(os.path.join(package.BUILD_DIR, "bin", "memstatctl")):
+            self.skipTest("memstatctl is not built")
+        package.install(self.path("prefix"))
+        for shell, path in (("bash", "bash-completion/completions/memstatctl"), ("zsh", "zsh/site-functions/_memstatctl"),
+                            ("fish", "fish/vendor_completions.d/memstatctl.fish")):
+            printed = package.command(os.path.join(package.BUILD_DIR, "bin", "memstatctl"), "completion", shell)
+            self.assertEqual(content(self.path("prefix", "share", path)), printed, shell)
+        offered = package.command("bash", "-c", f"source {self.path('prefix/share/bash-completion/completions/memstatctl')}; COMP_WORDS=(memstatctl ''); "
+                                  "COMP_CWORD=1; _memstatctl; echo ${COMPREPLY[@]}").split()
+        self.assertLessEqual({"why", "help", "version"}, set(offered))
 
     def test_nothing_installed_names_the_source_or_the_build(self):
         package.install(self.path("prefix"))

@@ -46,6 +46,10 @@ bool takes_argument(const Command& command, std::string_view name) {
                      [name](const Option& option) { return option.name == name; });
 }
 
+/// Words in place of a command, with their descriptions.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOtherWords{
+    {{"help", "Prints what a command does and its options"}, {"version", "Prints the version"}}};
+
 std::string shell_names() { return separated(kShells, " "); }
 
 /// The commands that take a type, as a bash pattern: "watch|cpu".
@@ -130,6 +134,10 @@ std::string zsh_script() {
     }
     cases += " \\\n    " + in_quotes(zsh_argument(*command)) + " ;;\n";
   }
+  for (const auto& [word, help] : kOtherWords) {
+    names += "    " + in_quotes(std::string(word) + ":" + std::string(help)) + "\n";
+  }
+  cases += "  help) _describe command commands ;;\n";
   return filled(zsh_completion_text(),
                 {{"NAMES_OF_TYPES", std::string(kNamesOfTypes)}, {"COMMANDS", names}, {"OPTIONS", cases}});
 }
@@ -155,6 +163,12 @@ std::string fish_script() {
     if (takes_argument(*command, "WORD")) lines += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
     if (takes_argument(*command, "SHELL")) lines += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }
+  for (const auto& [word, help] : kOtherWords) {
+    lines +=
+        "complete -c memstatctl -n __fish_use_subcommand -f -a " + std::string(word) + " -d " + in_quotes(help, "\\") + "\n";
+  }
+  lines += "complete -c memstatctl -n '__fish_seen_subcommand_from help' -f -a " +
+           in_quotes(separated(commands(), " ", &Command::name)) + "\n";
   lines.pop_back();  // the template ends the last line
   return filled(fish_completion_text(), {{"NAMES_OF_TYPES", std::string(kNamesOfTypes)}, {"COMMANDS", lines}});
 }
