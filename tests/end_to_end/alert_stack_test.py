@@ -4,6 +4,8 @@
 """From the kernel to the pager: memstatd shows a FreeBSD with failing types and types at their limits, Debian's Prometheus evaluates the
 shipped rules, and the alerts are in the API of Debian's Alertmanager, with host, allocator, type and figure in words."""
 import os
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -57,6 +59,19 @@ class AlertStack(unittest.TestCase):
                     program.wait_until(lambda: suppressed() == set(down), server.log)
                     program.wait_until(lambda: any(labels["alertname"] == "MemstatManyHostsDown" for name, alerts in receiver.notifications if name == "night" for labels in alerts),
                                        server.log)
+
+    @unittest.skipUnless(shutil.which("jsonnet"), "jsonnet is not installed")
+    def test_hosts_that_are_down_in_one_datacenter_hide_none_of_another(self):
+        program_text = "((import 'mixin/mixin.libsonnet') + {{ _config+:: {{ clusterLabels: {} }} }}).alertmanagerConfig"
+        for labels, hidden in (("['datacenter']", {"a": True, "b": False}), ("['cluster', 'site']", {"a": True, "b": True})):
+            text = subprocess.run(["jsonnet", "-S", "-J", os.path.join(program.SOURCE_DIR, "dashboards"), "-e", program_text.format(labels)],
+                                  check=True, capture_output=True, text=True, timeout=program.PATIENCE).stdout
+            with program.temporary_directory() as directory, alertmanager.Alertmanager(directory, text) as manager:
+                of_job = {"job": "memstatd", "datacenter": "a"}
+                manager.post([{"alertname": "MemstatManyHostsDown", **of_job}, *({"alertname": "MemstatDaemonMissing", **of_job, "datacenter": name, "instance": name} for name in "ab")])
+                def inhibited(manager=manager):
+                    return {alert["labels"]["instance"]: bool(alert["status"]["inhibitedBy"]) for alert in manager.alerts() if "instance" in alert["labels"]}
+                program.wait_until(lambda inhibited=inhibited, hidden=hidden: inhibited() == hidden, lambda inhibited=inhibited: f"{labels}: {inhibited()}")
 
     def wait_for(self, manager, wanted):
         """The alerts, once all that are expected fire: {(alert, type): alert}."""

@@ -220,6 +220,8 @@ def stale():
             found.append(f"the configuration of the mixin has no effect: {words} is not in what is made with it")
     for words in ("cluster", "site,", "memstat_memory_total_bytes)", "example.org"):
         found += [f"the mixin ignores its configuration: there is still {words}" for text in (rules, alerts) if words in text]
+    inhibitions = yaml.safe_load(other["prometheus/alertmanager.yml"])["inhibit_rules"]
+    found += [f"alertmanager.yml: {rule['source_matchers']} of one cluster inhibits alerts of another" for rule in inhibitions if "dc" not in rule["equal"]]
     queries = [target["expr"] for name in NAMES for panel in all_panels(json.loads(other[f"grafana/{name}.json"])) for target in panel.get("targets", [])]
     found += [f"{query}: without the selector" for query in queries if 'team="x"' not in query]
     return found

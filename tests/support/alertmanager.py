@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import unittest
+import urllib.request
 
 import program
 import prometheus_server
@@ -34,6 +35,13 @@ class Alertmanager(prometheus_server.LoopbackServer):
     def alerts(self):
         """The firing alerts, as API version 2 returns them."""
         return json.loads(self.get("/api/v2/alerts?active=true"))
+
+    def post(self, alerts):
+        """Alerts with these labels begin to fire."""
+        body = json.dumps([{"labels": labels} for labels in alerts]).encode()
+        asked = urllib.request.Request(f"http://{self.address}/api/v2/alerts", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=program.PATIENCE):
+            pass
 
 
 def example(receiver, group_wait):
