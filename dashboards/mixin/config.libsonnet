@@ -26,9 +26,9 @@
     slowInterval: '10m',
     weeksInterval: '30m',
 
-    // The address of the runbooks: the installed ones, or where you publish them. The address of Grafana, without a slash at
-    // the end; if empty, alerts have no link to it.
-    runbookBase: 'file:///usr/share/memstatd/dashboards/runbooks.md',
+    // Where you publish runbooks.md; if empty, alerts link to the memstatd of their host, which serves its runbooks. The address
+    // of Grafana, without a slash at the end; if empty, alerts have no link to it.
+    runbookBase: '',
     grafanaBase: '',
 
     // Share of the memory that is available to programs.

@@ -86,7 +86,7 @@ class AlertStack(unittest.TestCase):
                          {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "critical", "cause": "limit"})
         self.assertRegex(limit["annotations"]["description"],
                          r"^bsd1:8947: uma type mbuf_cluster is at its limit, and requests for more wait or fail(, .* a minute)?\.$")
-        self.assertEqual(limit["annotations"]["runbook_url"], "file:///usr/share/memstatd/dashboards/runbooks.md#memstatlimithit")
+        self.assertEqual(limit["annotations"]["runbook_url"], "http://bsd1:8947/runbooks/MemstatLimitHit")
         self.assertEqual(limit["annotations"]["runbook_command"], "curl -s http://127.0.0.1:8947/runbooks/MemstatLimitHit")
         self.assertNotIn("dashboard_url", limit["annotations"])
         # Types that fail routinely or are full by design raise no alert: bucket zones, and preallocated buffers.

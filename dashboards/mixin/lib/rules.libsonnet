@@ -12,6 +12,9 @@ function(config) {
   ),
   local hostLink = std.join('&', ['var-%s={{ $labels.%s | urlquery }}' % [label, label] for label in config.clusterLabels[:1] + ['job', 'instance']]),
 
+  // Of the address that Prometheus scrapes, or the default one.
+  local port = '{{ with reReplaceAll "^.*?(:[0-9]+)?$" "$1" $labels.instance }}{{ . }}{{ else }}:8947{{ end }}',
+
   hostLabels:: hostLabels,
   // For by (...) and on (...): the labels that identify a host, and more.
   host:: host,
@@ -81,10 +84,13 @@ function(config) {
     annotations: {
       summary: summary,
       description: description,
-      runbook_url: config.runbookBase + '#' + std.asciiLower(name),
-      // The same without a network, for that host: memstatd serves its runbooks.
-      runbook_command: 'curl -s http://127.0.0.1:8947/runbooks/' + name,
-    } + (if config.grafanaBase == '' then {} else {
+      // memstatd serves its runbooks. Typed on that host, the command needs no network.
+      runbook_command: 'curl -s http://127.0.0.1' + (if cause == 'fleet' then ':8947' else port) + '/runbooks/' + name,
+    } + (
+      if config.runbookBase != '' then { runbook_url: config.runbookBase + '#' + std.asciiLower(name) }
+      else if cause == 'fleet' then {}
+      else { runbook_url: '{{ if match ":[0-9]+$" $labels.instance }}http://{{ $labels.instance }}/runbooks/' + name + '{{ end }}' }
+    ) + (if config.grafanaBase == '' then {} else {
       dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + hostLink + std.join('', [
         '&var-' + label + '={{ $labels.' + label + ' | urlquery }}'
         for label in labels
