@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/reader_process.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "core/base/shared_memory.h"
 #include "core/base/text.h"
-#include "core/kernel/answer_memory.h"
 
 namespace memstat {
 namespace {
@@ -32,36 +28,54 @@ Error refused(std::string_view name) {
 bool is_of_sysctls(std::uint32_t word) { return word == ReadRequest::kSysctl || word == ReadRequest::kSysctls; }
 
 template <typename T>
-void put(T value, Buffer& out) {
-  const std::span<char> bytes = packet_room(value);
-  out.assign({bytes.data(), bytes.size()});
+std::string_view bytes_of(const T& value) {
+  static_assert(std::has_unique_object_representations_v<T> || std::is_same_v<T, ProcessStats>);
+  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Sends the answer; `error`: nullptr if there is none.
-bool send_answer(int socket, ReadAnswer answer, const Error* error, std::string_view name,
-                 std::span<const int> descriptors) {
-  std::array<char, 2 * kMaxReadText> text;
+/// Writes an error into the channel's memory. Texts are truncated.
+ReadAnswer put_error(const Error& error, std::string_view name, ReadMemory& memory) {
+  ReadAnswer answer;
   std::size_t size = 0;
   const auto add = [&](std::string_view part) {
     part = part.substr(0, kMaxReadText);
-    if (!part.empty()) std::memcpy(text.data() + size, part.data(), part.size());
+    part.copy(memory.text.data() + size, part.size());
     size += part.size();
     return static_cast<std::uint16_t>(part.size());
   };
-  if (error != nullptr) {
-    answer.flags = ReadAnswer::kIsError;
-    answer.code = static_cast<std::int32_t>(error->code);
-    answer.system_errno = error->system_errno;
-    if (error->offset) answer.flags |= ReadAnswer::kHasOffset;
-    answer.offset = error->offset.value_or(0);
-    if (error->path == name) {
-      answer.flags |= ReadAnswer::kIsItsName;
-    } else {
-      answer.path_size = add(error->path);
-    }
-    answer.detail_size = add(error->detail);
+  answer.flags = ReadAnswer::kIsError;
+  answer.code = static_cast<std::int32_t>(error.code);
+  answer.system_errno = error.system_errno;
+  if (error.offset) answer.flags |= ReadAnswer::kHasOffset;
+  answer.offset = error.offset.value_or(0);
+  if (error.path == name) {
+    answer.flags |= ReadAnswer::kIsItsName;
+  } else {
+    answer.path_size = add(error.path);
   }
-  return send_packet(socket, packet_bytes(answer), {text.data(), size}, descriptors);
+  answer.detail_size = add(error.detail);
+  return answer;
+}
+
+/// Returns false if the client is gone.
+bool send_error(const ChannelEnd& channel, const Error& error, std::string_view name) {
+  channel.memory().answer = put_error(error, name, channel.memory());
+  return channel.wake();
+}
+
+/// Sends the answer piece by piece. Frees a large `content` before the last piece goes, so that the megabytes of
+/// kern.malloc_stats exist once during a poll. Returns false if the client is gone.
+bool send_content(const ChannelEnd& channel, Buffer& content) {
+  ReadMemory& memory = channel.memory();
+  const std::size_t size = content.size();
+  for (std::size_t at = 0;;) {
+    const std::size_t piece = pack_piece(content.view(), at, memory.piece);
+    if (at == size) content.give_back_if_large();
+    memory.answer = {.size = size, .piece = piece};
+    if (!channel.wake()) return false;
+    if (at == size) return true;
+    if (!channel.wait()) return false;
+  }
 }
 
 }  // namespace
@@ -72,6 +86,11 @@ struct ReadService::Work {
   std::uint32_t word;
   std::string_view name;
   std::uint64_t number;
+};
+
+struct ReadService::Answer {
+  Buffer out;
+  Buffer scratch;
 };
 
 ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
@@ -102,19 +121,16 @@ std::uint64_t ReadService::hint_of(const Work& work) const {
   return std::min(hint, std::max(kUnknownSizeBytes, 2 * largest));
 }
 
-Result<void> ReadService::read_sysctl(const Work& work, AnswerMemory& memory) {
+Result<void> ReadService::read_sysctl(const Work& work, Answer& into) {
   const auto known = sysctls_.find(work.name);
-  const std::uint64_t hint = hint_of(work);
-  memory.expect(hint);
-  Buffer& out = memory.out;
-  Result<void> result = view_.read_sysctl(work.name, out, static_cast<std::size_t>(hint));
-  if (result && known != sysctls_.end() && out.size() > known->second.load(std::memory_order_relaxed))
-    known->second.store(out.size(), std::memory_order_relaxed);
+  Result<void> result = view_.read_sysctl(work.name, into.out, static_cast<std::size_t>(hint_of(work)));
+  if (result && known != sysctls_.end() && into.out.size() > known->second.load(std::memory_order_relaxed))
+    known->second.store(into.out.size(), std::memory_order_relaxed);
   return result;
 }
 
 // Each name is recorded and checked separately.
-void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
+void ReadService::read_numbers(std::string_view names, Answer& into) {
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(kEndOfName), names.size());
     const Work work{.word = ReadRequest::kSysctl, .name = names.substr(0, end), .number = 0};
@@ -122,20 +138,20 @@ void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
     if (!is_sealed_) record_name(work);
     const auto known = sysctls_.find(work.name);
     const std::uint64_t last = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
-    const std::size_t room = memory.out.size() < kMaxNumbers ? kMaxNumbers - memory.out.size() : 0;
+    const std::size_t room = into.out.size() < kMaxNumbers ? kMaxNumbers - into.out.size() : 0;
     const std::size_t hint = std::max<std::size_t>(sizeof(std::uint64_t), last);
-    const bool is_read = hint <= room && is_allowed(work) &&
-                         view_.read_sysctl(work.name, memory.scratch, hint).has_value() && memory.scratch.size() <= room;
-    if (is_read && known != sysctls_.end() && memory.scratch.size() > last)
-      known->second.store(memory.scratch.size(), std::memory_order_relaxed);
-    const std::uint32_t size = is_read ? static_cast<std::uint32_t>(memory.scratch.size()) : kNoNumber;
-    memory.out.append(packet_bytes(size));
-    if (is_read) memory.out.append(memory.scratch.view());
+    const bool is_read = hint <= room && is_allowed(work) && view_.read_sysctl(work.name, into.scratch, hint).has_value() &&
+                         into.scratch.size() <= room;
+    if (is_read && known != sysctls_.end() && into.scratch.size() > last)
+      known->second.store(into.scratch.size(), std::memory_order_relaxed);
+    const std::uint32_t size = is_read ? static_cast<std::uint32_t>(into.scratch.size()) : kNoNumber;
+    into.out.append(bytes_of(size));
+    if (is_read) into.out.append(into.scratch.view());
   }
 }
 
-Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
-  Buffer& out = memory.out;
+Result<void> ReadService::read(const Work& work, Answer& into) {
+  Buffer& out = into.out;
   std::vector<std::string> names;
   switch (work.word) {
     case ReadRequest::kFacts: {
@@ -144,11 +160,11 @@ Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
                         .os = static_cast<std::uint32_t>(view_.os()),
                         .reads_this_machine = view_.reads_this_machine() ? 1U : 0U};
       view_.os_release().copy(facts.release.data(), facts.release.size() - 1);
-      return put(facts, out), Result<void>();
+      return out.assign(bytes_of(facts)), Result<void>();
     }
     case ReadRequest::kFile: return view_.read_file(work.name, out);
-    case ReadRequest::kSysctl: return read_sysctl(work, memory);
-    case ReadRequest::kNumbers: return read_numbers(work.name, memory), Result<void>();
+    case ReadRequest::kSysctl: return read_sysctl(work, into);
+    case ReadRequest::kNumbers: return read_numbers(work.name, into), Result<void>();
     case ReadRequest::kSysctls: {
       auto listed = view_.list_sysctls(work.name, names);
       for (const std::string& name : names) out.append(name + kEndOfName);
@@ -156,76 +172,60 @@ Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
     }
     case ReadRequest::kProcess: {
       const MutexLock lock(parent_mutex_);
-      return put(parent_->read(), out), Result<void>();
+      return out.assign(bytes_of(parent_->read())), Result<void>();
     }
     default: return system_error(work.name, EINVAL, "not a valid request");
   }
 }
 
-Result<void> ReadService::answer(const Work& work, AnswerMemory& memory) try {
+Result<void> ReadService::answer(const Work& work, Answer& into) try {
   if (is_sealed_ && !is_allowed(work)) return refused(work.name);
   if (!is_sealed_) record_name(work);
-  if (auto result = read(work, memory); !result) return result;
-  return memory.put();
+  auto result = read(work, into);
+  if (result && into.out.size() > kMaxReadMemory) return data_error(work.name, into.out.size(), "is too large");
+  return result;
 } catch (const std::exception&) {  // out of memory
   return no_memory_error(work.name, "the process that reads the kernel for memstatd is out of memory");
 }
 
-ReadService::End ReadService::serve(int socket) {
-  ReadRequest request;
+ReadService::End ReadService::serve(const ChannelEnd& channel) {
   std::array<char, kMaxReadName> name;
-  AnswerMemory memory;
-  while (true) {
-    const Packet packet = receive_packet(socket, packet_room(request), name);
-    if (packet.state == Packet::State::kNone) return End::kGone;
-    const bool is_request = packet.state == Packet::State::kWhole && packet.descriptor_count == 0 &&
-                            packet.size >= sizeof request && packet.size - sizeof request == request.name_size;
+  Answer into;
+  while (channel.wait()) {
+    const ReadRequest request = channel.memory().request;
     Work work{.word = 0, .name = {}, .number = 0};
-    if (is_request) work = {.word = request.word, .name = {name.data(), request.name_size}, .number = request.number};
-    if (work.word == ReadRequest::kSeal && !is_sealed_) return End::kSeal;
-
-    memory.out.clear();
-    const Result<void> result = answer(work, memory);
-    ReadAnswer answer;
-    int descriptor = -1;
-    bool is_sent_along = false;
-    if (result) {
-      answer.size = memory.size();
-      descriptor = memory.sent().descriptor();
-      is_sent_along = answer.size != 0 && request.memory != memory.sent().size();
-      if (is_sent_along) answer.memory = memory.sent().size();
+    if (request.name_size <= name.size()) {
+      std::memcpy(name.data(), channel.memory().name.data(), request.name_size);
+      work = {.word = request.word, .name = {name.data(), request.name_size}, .number = request.number};
     }
-    const std::span<const int> descriptors(&descriptor, is_sent_along ? 1 : 0);
-    if (!send_answer(socket, answer, result ? nullptr : &result.error(), work.name, descriptors)) return End::kGone;
-    memory.done();
+    if (work.word == ReadRequest::kSeal && !is_sealed_) return End::kSeal;
+    into.out.clear();
+    const Result<void> result = answer(work, into);
+    const bool is_sent = result ? send_content(channel, into.out) : send_error(channel, result.error(), work.name);
+    if (!is_sent) break;
+    into.out.give_back_if_large();
   }
+  return End::kGone;
 }
 
-void serve_reads(int socket, KernelView& view, const std::function<Result<void>()>& before_threads) {
+void serve_reads(std::vector<ChannelEnd> channels, KernelView& view, const std::function<Result<void>()>& before_threads) {
   const auto service = std::make_shared<ReadService>(view);  // shared with threads that hang
-  if (service->serve(socket) != ReadService::End::kSeal) return;
-  std::array<int, kReadChannels> theirs{};
-  std::vector<UniqueFd> open;
+  const ChannelEnd first = std::move(channels.front());
+  if (service->serve(first) != ReadService::End::kSeal) return;
   Result<void> ready = before_threads ? before_threads() : Result<void>();
   service->seal();
   try {
-    for (std::size_t i = 0; i < kReadChannels && ready; ++i) {
-      PacketSockets pair = PacketSockets::make();
-      if (!pair.ours) {
-        ready = system_error("reader process", errno, "cannot make the sockets of its channels");
-        break;
-      }
-      theirs[i] = open.emplace_back(std::move(pair.theirs)).get();
-      std::thread([service, end = std::move(pair.ours)] { (void)service->serve(end.get()); }).detach();
+    for (std::size_t i = 1; i < channels.size() && ready; ++i) {
+      std::thread([service, channel = std::move(channels[i])] { (void)service->serve(channel); }).detach();
     }
   } catch (const std::system_error& error) {
     ready = system_error("reader process", error.code().value(), "cannot start the thread of a channel");
   }
-  const std::span<const int> descriptors(theirs.data(), ready ? kReadChannels : 0);
-  if (!send_answer(socket, {}, ready ? nullptr : &ready.error(), {}, descriptors) || !ready) return;
-  open.clear();
-  char byte = 0;
-  while (::recv(socket, &byte, sizeof byte, 0) < 0 && errno == EINTR) {
+  Buffer nothing;
+  if (!ready) {
+    (void)send_error(first, ready.error(), {});
+  } else if (send_content(first, nothing)) {
+    (void)service->serve(first);
   }
 }
 
@@ -245,14 +245,12 @@ bool is_known(std::int32_t code) {
                      [code](ErrorCode known) { return static_cast<std::int32_t>(known) == code; });
 }
 
-bool is_sound(const ReadAnswer& answer, const Packet& packet) {
+bool is_sound(const ReadAnswer& answer) {
   constexpr std::int32_t kLastErrno = 4095;
-  if (packet.state == Packet::State::kTooLarge || packet.size < sizeof answer) return false;
-  if (packet.size - sizeof answer != std::size_t{answer.path_size} + answer.detail_size) return false;
   if (answer.path_size > kMaxReadText || answer.detail_size > kMaxReadText) return false;
+  if (answer.piece > kMaxReadPiece || answer.size > kMaxReadMemory) return false;
   if ((answer.flags & ReadAnswer::kIsError) == 0) return answer.path_size == 0 && answer.detail_size == 0;
-  return is_known(answer.code) && answer.system_errno >= 0 && answer.system_errno <= kLastErrno && answer.size == 0 &&
-         answer.memory == 0 && packet.descriptor_count == 0;
+  return is_known(answer.code) && answer.system_errno >= 0 && answer.system_errno <= kLastErrno && answer.size == 0;
 }
 
 Error error_of(const ReadAnswer& answer, std::string_view text, std::string_view name) {
@@ -279,87 +277,73 @@ std::optional<std::string_view> next_number(std::string_view& left) {
 
 }  // namespace
 
-/// A socket to the reader, and the memory with its answers. Thread safety: one thread at a time, except `state`.
+/// A channel, and whether it is in use. Thread safety: one thread at a time, except `state` and is_connected().
 class ReaderView::Channel {
  public:
-  explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
+  explicit Channel(ChannelEnd end) : end_(std::move(end)) {}
 
   enum class State { kFree, kBusy, kLost };
   State state = State::kFree;  // guarded by the view's mutex
 
-  /// Sends a request and copies the answer to `out`, or maps it if it is large. `is_lost`: the channel must not be used
-  /// again, because the reader is gone or violated the protocol.
-  Result<void> request(const ReadRequest& message, std::string_view name, Buffer& out, bool& is_lost) {
+  [[nodiscard]] bool is_connected() const { return end_.is_connected(); }
+
+  /// Sends a request and copies the answer to `out`. `is_lost`: the channel must not be used again, because the reader is
+  /// gone or violated the protocol.
+  Result<void> request(ReadRequest message, std::string_view name, Buffer& out, bool& is_lost) {
     is_lost = true;
-    Packet packet;
+    message.name_size = static_cast<std::uint32_t>(name.size());
+    end_.memory().request = message;
+    name.copy(end_.memory().name.data(), name.size());
     ReadAnswer answer;
-    if (!exchange(message, name, answer, packet)) return gone(name);
-    if (packet.state == Packet::State::kNoRoom) {
-      is_lost = false;
-      return system_error(name, EMFILE, "out of descriptors: cannot receive the memory with its content");
-    }
+    if (!next_answer(answer)) return gone(name);
     if ((answer.flags & ReadAnswer::kIsError) != 0) {
       is_lost = false;
-      return error_of(answer, text_of(answer), name);
+      std::array<char, 2 * kMaxReadText> text;
+      std::memcpy(text.data(), end_.memory().text.data(), text.size());
+      return error_of(answer, {text.data(), std::size_t{answer.path_size} + answer.detail_size}, name);
     }
-    if (packet.descriptor_count != (answer.memory != 0 ? 1 : 0)) return gone(name);
-    if (answer.memory > kMaxKeptMemory) return adopt(packet.descriptors[0], answer, name, out, is_lost);
-    if (answer.memory != 0) {
-      auto mapped = SharedMemory::take(std::move(packet.descriptors[0]), static_cast<std::size_t>(answer.memory));
-      if (!mapped) {
-        is_lost = mapped.error().code == ErrorCode::kData;
-        if (is_lost) return gone(name);
-        return mapped.error();
-      }
-      memory_ = *std::move(mapped);
-    }
-    if (answer.size > memory_.size()) return gone(name);
-    is_lost = false;
-    out.assign({memory_.data(), static_cast<std::size_t>(answer.size)});
-    return {};
+    return take_content(answer, name, out, is_lost);
   }
-
-  /// Requests the seal and returns the channels.
-  Result<std::vector<UniqueFd>> request_seal() {
-    Packet packet;
-    ReadAnswer answer;
-    if (!exchange({.word = ReadRequest::kSeal}, {}, answer, packet)) return gone("reader process");
-    if ((answer.flags & ReadAnswer::kIsError) != 0) return error_of(answer, text_of(answer), {});
-    if (packet.state != Packet::State::kWhole || packet.descriptor_count != kReadChannels) return gone("reader process");
-    std::vector<UniqueFd> channels;
-    for (UniqueFd& each : packet.descriptors) channels.push_back(std::move(each));
-    return channels;
-  }
-
-  UniqueFd take_socket() { return std::move(socket_); }
 
  private:
-  /// Maps the memory of one answer, which is sealed against changes.
-  static Result<void> adopt(const UniqueFd& descriptor, const ReadAnswer& answer, std::string_view name, Buffer& out,
-                            bool& is_lost) {
-    if (answer.memory > kMaxReadMemory || answer.size > answer.memory) return gone(name);
-    const auto mapped = SharedMemory::map_sealed(descriptor, static_cast<std::size_t>(answer.memory));
-    is_lost = !mapped && mapped.error().code == ErrorCode::kData;
-    if (is_lost) return gone(name);
-    if (!mapped) return mapped.error();
-    out.adopt(*mapped, static_cast<std::size_t>(answer.memory), static_cast<std::size_t>(answer.size));
-    return {};
-  }
   /// Returns false if the reader is gone or its answer is invalid.
-  bool exchange(ReadRequest message, std::string_view name, ReadAnswer& answer, Packet& packet) {
-    message.name_size = static_cast<std::uint32_t>(name.size());
-    message.memory = memory_.size();
-    if (!send_packet(socket_.get(), packet_bytes(message), name)) return false;
-    packet = receive_packet(socket_.get(), packet_room(answer), text_);
-    return packet.state != Packet::State::kNone && is_sound(answer, packet);
-  }
-  [[nodiscard]] std::string_view text_of(const ReadAnswer& answer) const {
-    return {text_.data(), std::size_t{answer.path_size} + answer.detail_size};
+  bool next_answer(ReadAnswer& answer) const {
+    if (!end_.wake() || !end_.wait()) return false;
+    answer = end_.memory().answer;
+    return is_sound(answer);
   }
 
-  UniqueFd socket_;
-  SharedMemory memory_;
-  std::array<char, 2 * kMaxReadText> text_{};
+  /// Makes room for the content. Returns whether it is zeroed.
+  static bool make_room(Buffer& out, std::size_t size) {
+    if (size < kMappedFrom) return out.resize(size), false;
+    out = Buffer();  // new pages are zeroed, and zeros are then not written
+    out.resize(size);
+    return true;
+  }
+
+  /// An answer for which there is no memory is taken nevertheless, so that the channel can be used again.
+  Result<void> take_content(ReadAnswer answer, std::string_view name, Buffer& out, bool& is_lost) const {
+    const std::size_t size = answer.size;
+    bool has_room = true;
+    bool is_zeroed = false;
+    try {
+      is_zeroed = make_room(out, size);
+    } catch (const std::bad_alloc&) {
+      has_room = false;
+      out.clear();
+    }
+    for (std::size_t at = 0; at != size;) {
+      const std::string_view piece(end_.memory().piece.data(), answer.piece);
+      if (!unpack_piece(piece, has_room ? out.data() : nullptr, size, is_zeroed, at)) return gone(name);
+      if (at == size) break;
+      if (!next_answer(answer) || (answer.flags & ReadAnswer::kIsError) != 0 || answer.size != size) return gone(name);
+    }
+    is_lost = false;
+    if (has_room) return {};
+    return no_memory_error(name, "memstatd is out of memory for its content");
+  }
+
+  ChannelEnd end_;
 };
 
 /// A channel in use. The channel is abandoned unless `is_lost` is set to false.
@@ -368,7 +352,7 @@ class ReaderView::Lease {
   Lease(const ReaderView& view, std::string_view name) : view_(view) {
     const MutexLock lock(view.mutex_);
     bool is_any_left = false;
-    for (const std::unique_ptr<Channel>& each : view.channels_) {
+    for (const std::unique_ptr<Channel>& each : std::span(view.channels_).first(view.served_)) {
       is_any_left |= each->state != Channel::State::kLost;
       if (each->state != Channel::State::kFree) continue;
       each->state = Channel::State::kBusy;
@@ -400,12 +384,10 @@ class ReaderView::Lease {
 
 ReaderView::~ReaderView() = default;
 
-Result<std::unique_ptr<ReaderView>> ReaderView::connect(UniqueFd socket) {
+Result<std::unique_ptr<ReaderView>> ReaderView::connect(std::vector<ChannelEnd> channels) {
+  std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<ReaderView> view(new ReaderView);
-  {
-    const MutexLock lock(view->mutex_);
-    view->channels_.push_back(std::make_unique<Channel>(std::move(socket)));
-  }
+  for (ChannelEnd& each : channels) view->channels_.push_back(std::make_unique<Channel>(std::move(each)));
   if (auto received = view->request_facts(); !received) return received.error();
   return view;
 }
@@ -425,18 +407,15 @@ Result<void> ReaderView::request_facts() {
 }
 
 Result<void> ReaderView::seal() {
+  Buffer nothing;
+  if (Result<void> sealed = request(ReadRequest::kSeal, {}, 0, nothing); !sealed) return sealed;
   const MutexLock lock(mutex_);
-  auto sockets = channels_.front()->request_seal();
-  if (!sockets) return sockets.error();
-  control_ = channels_.front()->take_socket();
-  channels_.clear();
-  for (UniqueFd& each : *sockets) channels_.push_back(std::make_unique<Channel>(std::move(each)));
+  served_ = channels_.size();
   return {};
 }
 
 bool ReaderView::is_alive() {
-  pollfd end{.fd = control_.get(), .events = POLLIN, .revents = 0};
-  if (!is_gone_ && control_ && ::poll(&end, 1, 0) > 0) is_gone_ = true;
+  if (!channels_.front()->is_connected()) is_gone_ = true;
   return !is_gone_;
 }
 

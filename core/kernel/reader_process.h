@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads the kernel on behalf of a sandboxed process: client and server. A process in a sandbox (FreeBSD's capability mode)
 // sends requests to a process that was forked before and has no network socket. That process reads the kernel and passes the
-// raw bytes in shared memory.
+// raw bytes in shared memory (read_channel.h).
 //
-// Before the seal both processes are trusted: sources are opened through the view, one request after another, and the reader
-// records the requested names. After the seal the reader reads only these names, and what is below the listed prefixes.
-// There are then several channels, each with its own thread and memory, so that a read that hangs in the kernel does not
-// block the others.
+// Before the seal both processes are trusted: sources are opened through the view, one request after another on the first
+// channel, and the reader records the requested names. After the seal the reader reads only these names, and what is below
+// the listed prefixes, and serves every channel in a thread, so that a read that hangs in the kernel does not block the
+// others.
 #pragma once
 
 #include <sys/types.h>
@@ -24,64 +24,11 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "core/base/packet_socket.h"
 #include "core/base/result.h"
-#include "core/base/unique_fd.h"
 #include "core/kernel/kernel_view.h"
+#include "core/kernel/read_channel.h"
 
 namespace memstat {
-
-/// Maximum number of simultaneous reads after the seal. One message carries as many descriptors.
-inline constexpr std::size_t kReadChannels = kMaxPacketDescriptors;
-/// Maximum size of a name in a request, in bytes.
-inline constexpr std::size_t kMaxReadName = 4095;
-/// Maximum size of each text of an error in an answer, in bytes. Longer texts are truncated.
-inline constexpr std::size_t kMaxReadText = 1024;
-/// Maximum size of one answer, in bytes: more than any KernelView reads.
-inline constexpr std::uint64_t kMaxReadMemory = (1ULL << 30) + (1ULL << 28);
-
-/// Maximum size of the shared memory that both processes keep between reads, in bytes. A larger answer gets memory of its
-/// own: the kernel writes into it, the reader seals and releases it, and the client's buffer is a mapping of it. So the
-/// megabytes of kern.malloc_stats exist once during a poll, and not between polls.
-inline constexpr std::size_t kMaxKeptMemory = std::size_t{1} << 20U;
-
-/// A request, followed by the name in the same message.
-struct ReadRequest {
-  enum Word : std::uint32_t {
-    kFacts = 1,  ///< ReaderFacts; the first request
-    kFile,
-    kSysctl,
-    kSysctls,  ///< names, each followed by a NUL
-    kProcess,  ///< ProcessStats of the client, which is the reader's parent; at any time
-    kSeal,     ///< returns the channels; this socket then accepts no more requests
-    kNumbers,  ///< sysctls: names, each followed by a NUL; the answer has for each the size of its bytes (32 bits) and
-               ///< the bytes, or kNoNumber if it must be requested separately: it is long, or reading it failed
-  };
-  std::uint32_t word = 0;
-  std::uint32_t name_size = 0;  ///< in bytes
-  std::uint64_t number = 0;     ///< kSysctl: the expected size in bytes
-  std::uint64_t memory = 0;     ///< size of this channel's memory that the client has mapped, in bytes
-};
-
-inline constexpr std::uint32_t kNoNumber = 0xFFFFFFFF;
-/// Maximum size of all values in one answer to kNumbers, in bytes. The rest must be requested separately.
-inline constexpr std::size_t kMaxNumbers = 128U << 10U;
-
-/// An answer, followed by the path and the detail of an error in the same message. It carries one descriptor if the data is
-/// in memory that the client does not have yet. The answer to kSeal carries kReadChannels descriptors.
-struct ReadAnswer {
-  static constexpr std::uint32_t kIsError = 1;
-  static constexpr std::uint32_t kHasOffset = 2;
-  static constexpr std::uint32_t kIsItsName = 4;  ///< the error's path is the name in the request and is not repeated
-  std::uint32_t flags = 0;
-  std::int32_t code = 0;  ///< ErrorCode
-  std::int32_t system_errno = 0;
-  std::uint16_t path_size = 0;
-  std::uint16_t detail_size = 0;
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;    ///< size of the data, from the start of the memory, in bytes
-  std::uint64_t memory = 0;  ///< size of the memory that is passed along, in bytes; 0: none
-};
 
 /// Constant properties of the reader's KernelView.
 struct ReaderFacts {
@@ -96,9 +43,7 @@ struct ReaderFacts {
 /// Memory and start time of another process. The other fields are meaningless. Never null.
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t process);
 
-class AnswerMemory;
-
-/// Serves read requests. Before the seal it is used by one thread, afterwards by any number, each with its own socket.
+/// Serves read requests. Before the seal it is used by one thread, afterwards by any number, each with its own channel.
 class ReadService {
  public:
   /// `view` must outlive it.
@@ -107,28 +52,28 @@ class ReadService {
   ReadService& operator=(const ReadService&) = delete;
 
   enum class End {
-    kGone,  ///< the client closed the socket
+    kGone,  ///< the client is gone
     kSeal,  ///< the client requests the seal and waits for an answer
   };
-  /// Answers requests from the socket until it ends. An invalid request is answered with an error and changes nothing.
+  /// Answers requests until the channel ends. An invalid request is answered with an error and changes nothing.
   /// Allocates nothing in the steady state if the view does not.
-  End serve(int socket);
+  End serve(const ChannelEnd& channel);
   /// Allows only names that were requested before.
   void seal() { is_sealed_ = true; }
 
  private:
   struct Work;
+  struct Answer;
 
   /// Requested names of files or sysctls. The value is the largest size read so far, in bytes.
   using Names = std::map<std::string, std::atomic<std::uint64_t>, std::less<>>;
   void record_name(const Work& work);
   [[nodiscard]] bool is_allowed(const Work& work) const;
   [[nodiscard]] std::uint64_t hint_of(const Work& work) const;
-  /// The data is in the memory to be sent, unless there is an error.
-  Result<void> answer(const Work& work, AnswerMemory& memory);
-  Result<void> read(const Work& work, AnswerMemory& memory);
-  Result<void> read_sysctl(const Work& work, AnswerMemory& memory);
-  void read_numbers(std::string_view names, AnswerMemory& memory);
+  Result<void> answer(const Work& work, Answer& into);
+  Result<void> read(const Work& work, Answer& into);
+  Result<void> read_sysctl(const Work& work, Answer& into);
+  void read_numbers(std::string_view names, Answer& into);
 
   KernelView& view_;
   const std::unique_ptr<ProcessStatsReader> parent_;  // opened in the constructor, used by one thread at a time
@@ -139,10 +84,11 @@ class ReadService {
   Names prefixes_;  // prefixes of listed sysctls
 };
 
-/// Serves a ReaderView until the client closes `socket`. At the seal, while the process has one thread, calls
-/// `before_threads`, which drops what is no longer needed; its error is returned to the client and ends the service. On
-/// return, threads that hang in a read may still use `view`, so the process must end with _exit.
-void serve_reads(int socket, KernelView& view, const std::function<Result<void>()>& before_threads = {});
+/// Serves a ReaderView through the reader's ends of the channels until the client is gone. At the seal, while the process
+/// has one thread, calls `before_threads`, which drops what is no longer needed; its error is returned to the client and
+/// ends the service. On return, threads that hang in a read may still use `view`, so the process must end with _exit.
+void serve_reads(std::vector<ChannelEnd> channels, KernelView& view,
+                 const std::function<Result<void>()>& before_threads = {});
 
 /// The client. Errors: those of the reader's view, unchanged; kPermission for a name that was not requested before the seal;
 /// kIo if the reader is gone or violated the protocol (its channel is then abandoned); kTimeout if all channels hang. Tables
@@ -150,8 +96,9 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
 /// Thread safety: as KernelView; call seal() before there are threads. Reads allocate nothing in the steady state.
 class ReaderView final : public KernelView {
  public:
-  /// `socket`: connected to serve_reads. Errors: kIo.
-  static Result<std::unique_ptr<ReaderView>> connect(UniqueFd socket);
+  /// `channels`: the client's ends, whose other ends serve_reads has. From then on the process ignores SIGPIPE.
+  /// Errors: kIo.
+  static Result<std::unique_ptr<ReaderView>> connect(std::vector<ChannelEnd> channels);
   ~ReaderView() override;
 
   /// Forbids other names. Call once, before other threads read. Errors: that of the reader's before_threads; kIo.
@@ -183,10 +130,10 @@ class ReaderView final : public KernelView {
   /// Sends a request on a free channel. The answer is in `out`.
   Result<void> request(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const;
 
-  UniqueFd control_;  // after the seal; closed when the reader ends
   std::atomic<bool> is_gone_ = false;
   mutable Mutex mutex_;  // never held while waiting for an answer
-  std::vector<std::unique_ptr<Channel>> channels_ MEMSTAT_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::size_t served_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // channels in use, from the first
   ReaderFacts facts_;
   std::string release_;
 };

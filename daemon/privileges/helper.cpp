@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "core/base/packet_socket.h"
 #include "daemon/privileges/account.h"
@@ -24,28 +26,37 @@ namespace memstat {
 namespace {
 
 constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // a helper may have to build its filter in another process
-constexpr int kSocket = 3;                                // in the helper: after the standard streams, which are /dev/null
 constexpr std::string_view kReady = "ready";
 
 Error not_made(const std::string& why, int system_errno) {
   return make_error(ErrorCode::kIo, "helper process", why, system_errno);
 }
 
-/// Closes all descriptors except the socket, which becomes kSocket. Returns false on failure.
-bool close_all_but(int socket) {
+/// Closes all descriptors from `first` on.
+void close_all_from(int first) {
+#if defined(__linux__)
+  if (close_from(first)) return;
+#elif defined(__FreeBSD__)
+  ::closefrom(first);
+  return;
+#endif
+  for (int each = first; each < ::sysconf(_SC_OPEN_MAX); ++each) ::close(each);
+}
+
+/// Closes all descriptors except these; the standard streams become /dev/null. Returns false on failure.
+bool close_all_but(std::vector<int> kept) {
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return false;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::dup2(nowhere, stream) < 0) return false;
   }
-  if (socket != kSocket && ::dup2(socket, kSocket) < 0) return false;
-#if defined(__linux__)
-  if (close_from(kSocket + 1)) return true;
-#elif defined(__FreeBSD__)
-  ::closefrom(kSocket + 1);
-  return true;
-#endif
-  for (int each = kSocket + 1; each < ::sysconf(_SC_OPEN_MAX); ++each) ::close(each);
+  int next = STDERR_FILENO + 1;
+  std::sort(kept.begin(), kept.end());
+  for (const int each : kept) {
+    for (; next < each; ++next) ::close(next);
+    next = each + 1;
+  }
+  close_all_from(next);
   return true;
 }
 
@@ -70,9 +81,11 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
 #endif
   std::string problem = "cannot close what memstatd has open";
   try {
-    if (close_all_but(socket)) problem = options.gives_up_first ? give_up_all_else(options, parent) : "";
+    std::vector<int> kept = options.descriptors;
+    kept.push_back(socket);
+    if (close_all_but(std::move(kept))) problem = options.gives_up_first ? give_up_all_else(options, parent) : "";
     const std::string_view text = problem.empty() ? kReady : std::string_view(problem);
-    if (::send(kSocket, text.data(), text.size(), MSG_NOSIGNAL) > 0 && problem.empty()) options.serve(kSocket);
+    if (::send(socket, text.data(), text.size(), MSG_NOSIGNAL) > 0 && problem.empty()) options.serve(socket);
   } catch (const std::exception&) {  // out of memory
   }
   ::_exit(0);

@@ -19,6 +19,8 @@ struct HelperOptions {
   std::string user;                            ///< As PrivilegeOptions::user.
   bool sandbox = true;                         ///< As PrivilegeOptions::sandbox.
   std::vector<std::string> capabilities = {};  ///< Names of the capabilities to keep.
+  /// Descriptors that the helper keeps beside its socket, under the same numbers, all above the standard streams.
+  std::vector<int> descriptors = {};
   /// Runs in the helper, which exits when it returns. Must return when the socket's peer closes it.
   std::function<void(int socket)> serve = {};
   /// False: `serve` drops privileges itself once it no longer needs them. `capabilities` is then ignored.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/process/helpers.h"
 
-#include <sys/socket.h>
-#include <sys/time.h>
-
 #include <string>
+#include <utility>
 
 #include "core/source.h"
 #include "daemon/poll/source_settings.h"
@@ -84,31 +82,37 @@ KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
                "the process that reads the kernel is gone: memstatd exits with status 1 and must be restarted") {}
 
 void KernelReader::start(const Config& config) {
+  if (const Result<void> made = launch(config); !made)
+    log_.warning(to_string(made.error()) + "; memstatd reads the kernel itself, without a sandbox");
+}
+
+Result<void> KernelReader::launch(const Config& config) {
+  auto made = ReadChannels::make();
+  if (!made) return made.error();
+  const auto channels = std::make_shared<ReadChannels>(*std::move(made));
   const std::string user = account_for(config.user, kOwnUser);
-  auto process = HelperProcess::start({.user = user,
-                                       .sandbox = config.sandbox,
-                                       .serve =
-                                           [user](int socket) {
-                                             auto live = make_live_kernel_view();
-                                             if (live) serve_reads(socket, **live, [user] { return give_up_root(user); });
-                                           },
-                                       .gives_up_first = false});
-  Result<void> made = process ? Result<void>() : process.error();
-  if (process) {
-    UniqueFd socket = process->take_socket();
-    const timeval for_ever{};  // no timeout: the kernel may take any time
-    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof for_ever);
-    process_.keep(*std::move(process));
-    auto view = ReaderView::connect(std::move(socket));
-    if (view) {
-      view_ = *std::move(view);
-      metrics_.process_stats_by(std::make_unique<StatsByReader>(view_));
-      return;
-    }
-    made = view.error();
-    process_.end();
+  HelperOptions options{.user = user, .sandbox = config.sandbox, .gives_up_first = false};
+  for (const ChannelEnd& each : channels->theirs) {
+    const auto descriptors = each.descriptors();
+    options.descriptors.insert(options.descriptors.end(), descriptors.begin(), descriptors.end());
   }
-  log_.warning(to_string(made.error()) + "; memstatd reads the kernel itself, without a sandbox");
+  options.serve = [channels, user](int) {
+    auto live = make_live_kernel_view();
+    if (live) serve_reads(std::move(channels->theirs), **live, [user] { return give_up_root(user); });
+  };
+  auto process = HelperProcess::start(options);
+  channels->theirs.clear();
+  if (!process) return process.error();
+  (void)process->take_socket();  // closed: the channels remain
+  process_.keep(*std::move(process));
+  auto view = ReaderView::connect(std::move(channels->ours));
+  if (!view) {
+    process_.end();
+    return view.error();
+  }
+  view_ = *std::move(view);
+  metrics_.process_stats_by(std::make_unique<StatsByReader>(view_));
+  return {};
 }
 
 Result<void> KernelReader::seal() {

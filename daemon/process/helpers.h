@@ -112,6 +112,8 @@ class KernelReader : NotCopyable {
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 
  private:
+  Result<void> launch(const Config& config);
+
   Log& log_;
   SelfMetrics& metrics_;
   WatchedHelper process_;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The messages of the two processes that read the kernel together: any requests to one, any answers to the other, with
-// descriptors, and with memory of any size. The first byte selects which; then each message is a byte of flags, two of its
-// length, and its bytes.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-
+// The messages of the two processes that read the kernel together: any requests to one, any answers to the other. The first
+// byte selects which; then each message is a byte of flags, two of its length, and its bytes.
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <set>
+#include <thread>
 
 #include "core/kernel/reader_process.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -18,7 +14,7 @@ namespace {
 
 using namespace memstat;
 
-constexpr std::size_t kMaxMessages = 12;  // which fit into a socket: all are sent before one is received
+constexpr std::size_t kMaxMessages = 12;
 constexpr std::size_t kLargestMessage = 6000;
 
 struct Message {
@@ -74,71 +70,87 @@ class Noting final : public KernelView {
   std::set<std::string> known_;
 };
 
+/// The bytes of a message, from the start of `into`.
+template <typename T>
+void take(std::string& bytes, T& into) {
+  const std::size_t size = std::min(bytes.size(), sizeof into);
+  std::memcpy(&into, bytes.data(), size);
+  bytes.erase(0, size);
+}
+
 void ask_anything(const std::vector<Message>& messages) {
   Noting view;
   ReadService service(view);
   for (int round = 0; round < 2; ++round) {  // the second time it is sealed
-    PacketSockets pair = PacketSockets::make();
-    if (!pair.ours) return;
-    for (const Message& message : messages) {
-      std::string bytes = message.bytes;
-      if ((message.flags & 1) != 0 && bytes.size() >= sizeof(ReadRequest)) {  // a matching size is rarely guessed
-        const auto size = static_cast<std::uint32_t>(bytes.size() - sizeof(ReadRequest));
-        std::memcpy(bytes.data() + offsetof(ReadRequest, name_size), &size, sizeof size);
+    auto channels = ReadChannels::make();
+    if (!channels) return;
+    std::thread client([end = std::move(channels->ours.front()), &messages] {
+      for (const Message& message : messages) {
+        std::string bytes = message.bytes;
+        take(bytes, end.memory().request);
+        if ((message.flags & 1) != 0)  // a matching size is rarely guessed
+          end.memory().request.name_size = static_cast<std::uint32_t>(bytes.size());
+        bytes.copy(end.memory().name.data(), end.memory().name.size());
+        const bool is_seal = end.memory().request.word == ReadRequest::kSeal;
+        if (!end.wake() || (!is_seal && !end.wait())) return;
       }
-      constexpr std::array kDescriptors{0, 0};
-      (void)send_packet(pair.ours.get(), bytes, {}, std::span(kDescriptors).first(message.flags >> 1 & 1U));
+    });
+    while (service.serve(channels->theirs.front()) == ReadService::End::kSeal) {
+      channels->theirs.front().memory().answer = {};
     }
-    (void)::shutdown(pair.ours.get(), SHUT_WR);
-    while (service.serve(pair.theirs.get()) == ReadService::End::kSeal) {
-    }
+    client.join();
     service.seal();
     view.is_sealed = true;
   }
 }
 
 void answer_anything(const std::vector<Message>& messages) {
-  PacketSockets pair = PacketSockets::make();
-  if (!pair.ours) return;
-  const auto send = [&](const Message& message) {
-    const UniqueFd memory(::memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC));
-    const off_t size = (message.flags & 1) != 0 ? 65536 : message.flags;
-    (void)!::ftruncate(memory.get(), size);
-    (void)!::pwrite(memory.get(), message.bytes.data(), std::min<std::size_t>(message.bytes.size(), 512), 0);
-    if ((message.flags & 2) != 0) (void)::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK);
-    const std::array descriptors{memory.get(), memory.get(), memory.get(), memory.get()};
-    (void)send_packet(pair.theirs.get(), message.bytes, {}, std::span(descriptors).first((message.flags >> 2) % 5U));
-  };
-  const ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
-  const UniqueFd memory(::memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC));
-  (void)!::ftruncate(memory.get(), 65536);
-  (void)!::pwrite(memory.get(), &facts, sizeof facts, 0);
-  (void)::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK);
-  const ReadAnswer first{.size = sizeof facts, .memory = 65536};
-  const bool is_true_at_first = messages.empty() || (messages[0].flags & 0x80) == 0;
-  const int descriptor = memory.get();
-  if (is_true_at_first) (void)send_packet(pair.theirs.get(), packet_bytes(first), {}, {&descriptor, 1});
-  for (const Message& message : messages) send(message);
-  (void)::shutdown(pair.theirs.get(), SHUT_WR);
-  auto view = ReaderView::connect(std::move(pair.ours));
-  if (!view) return;
-  Buffer out;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i <= messages.size(); ++i) {
-    switch (i % 4) {
-      case 0: (void)(*view)->read_file("/a", out); break;
-      case 1: (void)(*view)->list_sysctls("a", names); break;
-      case 2: (void)(*view)->read_sysctl("a", out, 8); break;
-      default: (void)(*view)->process_stats(); break;
+  auto channels = ReadChannels::make();
+  if (!channels) return;
+  std::thread reader([end = std::move(channels->theirs.front()), &messages] {
+    const ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
+    if (messages.empty() || (messages[0].flags & 0x80) == 0) {
+      std::size_t at = 0;
+      const std::string_view bytes(reinterpret_cast<const char*>(&facts), sizeof facts);
+      const std::size_t piece = pack_piece(bytes, at, end.memory().piece);
+      if (!end.wait()) return;
+      end.memory().answer = {.size = sizeof facts, .piece = piece};
+      if (!end.wake()) return;
     }
+    for (const Message& message : messages) {
+      if (!end.wait()) return;
+      std::string bytes = message.bytes;
+      take(bytes, end.memory().answer);
+      bytes.copy(end.memory().text.data(), end.memory().text.size());
+      if ((message.flags & 1) != 0) end.memory().answer.piece = bytes.size();  // a matching size is rarely guessed
+      end.memory().answer.size %= kMaxReadPiece;                               // or too large, and takes all memory
+      bytes.copy(end.memory().piece.data(), end.memory().piece.size());
+      if (!end.wake()) return;
+    }
+  });
+  channels->theirs.clear();
+  {
+    auto view = ReaderView::connect(std::move(channels->ours));
+    Buffer out;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; view && i <= messages.size(); ++i) {
+      switch (i % 4) {
+        case 0: (void)(*view)->read_file("/a", out); break;
+        case 1: (void)(*view)->list_sysctls("a", names); break;
+        case 2: (void)(*view)->read_sysctl("a", out, 8); break;
+        default: (void)(*view)->process_stats(); break;
+      }
+    }
+    if (view) (void)(*view)->seal();
   }
-  (void)(*view)->seal();
+  reader.join();
 }
 
 }  // namespace
 
 void memstat::fuzz(std::string_view bytes) {
   if (bytes.empty()) return;
+  std::signal(SIGPIPE, SIG_IGN);
   const std::vector<Message> messages = messages_of(bytes.substr(1));
   if ((bytes[0] & 1) != 0) {
     ask_anything(messages);

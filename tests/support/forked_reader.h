@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/kernel/reader_process.h"
 
@@ -19,25 +20,27 @@ namespace memstat {
 class ForkedReader {
  public:
   explicit ForkedReader(KernelView& inside, const std::function<Result<void>()>& before_threads = {}) {
-    PacketSockets pair = PacketSockets::make();
+    auto made = ReadChannels::make();
+    if (!made) std::abort();
+    ReadChannels channels = *std::move(made);
     number_ = ::fork();
     if (number_ == 0) {
-      pair.ours = UniqueFd();
-      serve_reads(pair.theirs.get(), inside, before_threads);
+      channels.ours.clear();
+      serve_reads(std::move(channels.theirs), inside, before_threads);
       ::_exit(0);
     }
-    socket_ = std::move(pair.ours);
+    channels_ = std::move(channels.ours);
   }
   ~ForkedReader() { kill(); }
   ForkedReader(const ForkedReader&) = delete;
   ForkedReader& operator=(const ForkedReader&) = delete;
 
   [[nodiscard]] pid_t number() const { return number_; }
-  /// The daemon's end. Call once.
-  UniqueFd take_socket() { return std::move(socket_); }
+  /// The daemon's ends. Call once.
+  std::vector<ChannelEnd> take_channels() { return std::move(channels_); }
   /// The view at this end. Call once.
   std::unique_ptr<ReaderView> connect() {
-    auto view = ReaderView::connect(take_socket());
+    auto view = ReaderView::connect(take_channels());
     if (!view) std::abort();
     return *std::move(view);
   }
@@ -51,7 +54,7 @@ class ForkedReader {
 
  private:
   pid_t number_ = -1;
-  UniqueFd socket_;
+  std::vector<ChannelEnd> channels_;
 };
 
 }  // namespace memstat

@@ -3,12 +3,12 @@
 // a counterpart that sends wrong messages.
 #include "core/kernel/reader_process.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "core/base/shared_memory.h"
+#include <random>
+
+#include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
@@ -119,61 +119,119 @@ TEST(ReaderProcess, HandsOverWhatGrowsAndShrinks) {
   }
 }
 
-/// Bytes of shared memory that a process has mapped.
-std::size_t shared_bytes(pid_t process) {
-  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-  std::size_t bytes = 0;
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("memfd:memstatd") == std::string::npos) continue;
-    std::size_t end = 0;
-    const unsigned long from = std::stoul(line, &end, 16);
-    bytes += std::stoul(line.substr(end + 1), nullptr, 16) - from;
+/// Resident bytes of a process.
+std::size_t resident_bytes(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/statm");
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::size_t open_files(pid_t process) {
+  const std::filesystem::directory_iterator files("/proc/" + std::to_string(process) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST(ReaderProcess, KeepsNoMemoryOfLargeReads) {
+#if defined(__linux__)
+  constexpr std::size_t kLarge = 50'000'000;
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  ASSERT_EQ(text_of(view->read_sysctl("5000000", out, 0)), "");  // more than one piece
+  const std::size_t before = resident_bytes(reader.number());
+  ASSERT_EQ(text_of(view->read_sysctl(std::to_string(kLarge), out, 0)), "");
+  EXPECT_LT(resident_bytes(reader.number()), before + kLarge / 10) << "it frees the memory before the last piece";
+#else
+  GTEST_SKIP() << "looks at Linux's /proc";
+#endif
+}
+
+TEST(ReaderProcess, NeedsNoDescriptorForAnswers) {
+#if defined(__linux__)
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  ASSERT_TRUE(view->read_sysctl("100", out, 0));
+  ASSERT_TRUE(view->read_sysctl("20000000", out, 0));
+  ASSERT_TRUE(view->seal());
+  const std::size_t ours = open_files(::getpid());
+  const std::size_t theirs = open_files(reader.number());
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(::prlimit(reader.number(), RLIMIT_NOFILE, &none, nullptr), 0);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);  // as when the system's table of files is full
+  const Result<void> read = view->read_sysctl("100", out, 0);
+  const Result<void> large = view->read_sysctl("20000000", out, 0);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(text_of(read), "");
+  EXPECT_EQ(text_of(large), "");
+  EXPECT_EQ(open_files(::getpid()), ours);
+  EXPECT_EQ(open_files(reader.number()), theirs);
+#else
+  GTEST_SKIP() << "limits another process as Linux can";
+#endif
+}
+
+/// Content as kern.malloc_stats has it: mostly zeros, with values of all lengths between them.
+std::string mostly_zeros(std::size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at < size; at += 1 + random() % 3000) {
+    const std::size_t length = std::min<std::size_t>(random() % 200, size - at);
+    for (std::size_t i = 0; i < length; ++i) bytes[at + i] = static_cast<char>(random());
   }
   return bytes;
 }
 
-/// Bytes of it that every reader's first answer takes.
-constexpr std::size_t kOfSmallReads = 65'536;
-
-TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
-#if defined(__linux__)
-  Growing inside;
-  ForkedReader reader(inside);
-  const auto view = reader.connect();
-  Buffer out;
-  for (int read = 0; read < 3; ++read) {
-    ASSERT_EQ(text_of(view->read_sysctl("20000000", out, 0)), "");
-    out.give_back_if_large();
-    EXPECT_EQ(shared_bytes(::getpid()), kOfSmallReads);
-    EXPECT_TRUE(eventually([&] { return shared_bytes(reader.number()) == kOfSmallReads; }))
-        << "it frees the memory after the answer";
+TEST(ReadPieces, PackAndUnpackAnything) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const std::string bytes = mostly_zeros(seed < 40 ? seed : seed * 97, seed);
+    std::vector<char> room(seed % 3 == 0 ? 64 : 5000);
+    std::string out(bytes.size(), 'x');
+    std::size_t from = 0;
+    std::size_t to = 0;
+    while (from < bytes.size()) {
+      const std::size_t size = pack_piece(bytes, from, room);
+      ASSERT_LE(size, room.size());
+      ASSERT_TRUE(unpack_piece({room.data(), size}, out.data(), out.size(), false, to)) << seed;
+      ASSERT_EQ(from, to);
+    }
+    ASSERT_EQ(out, bytes) << seed;
   }
-  ASSERT_EQ(text_of(view->read_sysctl("100000", out, 0)), "");
-  EXPECT_EQ(shared_bytes(::getpid()), 131'072U);
-  EXPECT_EQ(shared_bytes(reader.number()), 131'072U);
-#else
-  GTEST_SKIP() << "looks at Linux's /proc";
-#endif
 }
 
-TEST(ReaderProcess, PassesLargeContentWithoutACopy) {
-#if defined(__linux__)
-  Growing inside;
-  ForkedReader reader(inside);
-  const auto view = reader.connect();
-  Buffer out;
-  for (const std::size_t hint : {30'000'000UL, 0UL}) {  // as the kernel wrote it there, in the place of unknown content
-    ASSERT_EQ(text_of(view->read_sysctl("20000000", out, hint)), "");
-    EXPECT_EQ(shared_bytes(::getpid()), out.capacity() + kOfSmallReads) << "the buffer is the received memory";
-    EXPECT_GE(out.capacity(), 20'000'000U);
-    out.data()[0] = 'x';  // which becomes this process's own when written to
-    out.assign("short");
-    EXPECT_EQ(out.view(), "short");
-    out.give_back_if_large();
+TEST(ReadPieces, OfMostlyZerosAreSmall) {
+  std::string bytes(17'000'000, '\0');
+  for (std::size_t at = 0; at < bytes.size(); at += 65'536) bytes.replace(at, 100, 100, 'x');
+  std::vector<char> room(kMaxReadPiece);
+  std::size_t at = 0;
+  EXPECT_LT(pack_piece(bytes, at, room), 260U * 140);
+  EXPECT_EQ(at, bytes.size());
+}
+
+TEST(ReadPieces, ThatAreDamagedAreRefused) {
+  std::vector<char> room(5000);
+  std::size_t packed = 0;
+  const std::string bytes = mostly_zeros(4000, 1);
+  const std::size_t size = pack_piece(bytes, packed, room);
+  std::string out(bytes.size(), 'x');
+  std::mt19937 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    std::string piece(room.data(), size);
+    piece[random() % size] ^= static_cast<char>(1U << random() % 8);
+    piece.resize(random() % (size + 1));
+    std::size_t at = 0;
+    (void)unpack_piece(piece, out.data(), out.size(), false, at);  // within `out`
+    ASSERT_LE(at, out.size());
   }
-#else
-  GTEST_SKIP() << "looks at Linux's /proc";
-#endif
+  std::size_t at = 0;
+  EXPECT_FALSE(unpack_piece({}, out.data(), out.size(), false, at)) << "no progress";
+  EXPECT_FALSE(unpack_piece({room.data(), size}, out.data(), out.size() - 1, false, at)) << "more than announced";
 }
 
 TEST(ReaderProcess, PassesOnEveryCallAndItsError) {
@@ -353,191 +411,141 @@ TEST(ReaderProcess, DelaysNoReadBehindAHangingOne) {
 
 // ---- a reader that lies ------------------------------------------------------------------------------------------------
 
-/// What a dishonest reader sends for one request.
+/// What a dishonest reader has in the memory when it wakes the client.
 struct Lie {
-  std::string bytes;
-  std::vector<int> descriptors = {};
+  ReadAnswer answer;
+  std::string text = {};
+  std::string piece = {};
 };
 
-std::string bytes_of(const ReadAnswer& answer, std::string_view text = {}) {
-  return std::string(packet_bytes(answer)) + std::string(text);
+std::string piece_of(std::string_view bytes) {
+  std::string room(bytes.size() + 100, '\0');
+  std::size_t at = 0;
+  room.resize(pack_piece(bytes, at, room));
+  return room;
 }
 
-UniqueFd memory_of(std::size_t bytes, int seals, std::string_view content = {}) {
-  UniqueFd memory(::memfd_create("test", MFD_ALLOW_SEALING));
-  EXPECT_EQ(::ftruncate(memory.get(), static_cast<off_t>(bytes)), 0);
-  EXPECT_EQ(::pwrite(memory.get(), content.data(), content.size(), 0), static_cast<ssize_t>(content.size()));
-  EXPECT_EQ(::fcntl(memory.get(), F_ADD_SEALS, seals), 0);
-  return memory;
-}
-
-/// A view whose reader answers the first question properly, and then sends whatever the test says.
+/// A view whose reader answers the first question properly, and then says whatever the test says.
 class Liar {
  public:
   Liar() {
-    PacketSockets pair = PacketSockets::make();
-    theirs_ = std::move(pair.theirs);
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // in case a wrong message is accepted, after which nothing follows
-    EXPECT_EQ(::setsockopt(pair.ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
-    const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, packet_bytes(facts));
-    send({bytes_of({.size = sizeof facts, .memory = 65536}), {memory.get()}});
-    auto view = ReaderView::connect(std::move(pair.ours));
+    auto made = ReadChannels::make();
+    EXPECT_TRUE(made);
+    channels_ = *std::move(made);
+    const ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
+    const std::string piece = piece_of({reinterpret_cast<const char*>(&facts), sizeof facts});
+    put({.answer = {.size = sizeof facts, .piece = piece.size()}, .piece = piece});
+    auto view = ReaderView::connect(std::move(channels_.ours));
     EXPECT_TRUE(view);
     if (view) view_ = *std::move(view);
-    std::array<char, 8192> request;
-    EXPECT_GT(::recv(theirs_.get(), request.data(), request.size(), 0), 0);
+    EXPECT_TRUE(channels_.theirs.front().wait());
   }
-  void send(const Lie& lie) { ASSERT_TRUE(send_packet(theirs_.get(), lie.bytes, {}, lie.descriptors)); }
-  /// The result of a read with this answer.
+  void put(const Lie& lie) {
+    ReadMemory& memory = channels_.theirs.front().memory();
+    memory.answer = lie.answer;
+    lie.text.copy(memory.text.data(), memory.text.size());
+    lie.piece.copy(memory.piece.data(), memory.piece.size());
+    ASSERT_TRUE(channels_.theirs.front().wake());
+  }
+  /// The result of a read with this answer, after which the reader ends.
   std::string said_to(const Lie& lie) {
-    send(lie);
+    put(lie);
     Buffer out;
-    return text_of(view_->read_file("/a", out));
+    std::thread reader([&] {
+      while (channels_.theirs.front().wait()) {
+        if (++requests_ == 2) return channels_.theirs.clear();  // asks for more
+      }
+    });
+    const std::string said = text_of(view_->read_file("/a", out));
+    again_ = text_of(view_->read_file("/a", out));
+    view_.reset();
+    reader.join();
+    return said;
   }
+  [[nodiscard]] const std::string& again() const { return again_; }
   ReaderView& view() { return *view_; }
 
  private:
-  UniqueFd theirs_;
+  ReadChannels channels_;
   std::unique_ptr<ReaderView> view_;
+  std::string again_;
+  int requests_ = 0;
 };
 
 constexpr const char* kGone = "/a: the process that reads the kernel for memstatd is gone; restart memstatd";
 
 TEST(ReaderView, BelievesWhatIsTrue) {
-  Liar honest;
-  EXPECT_EQ(honest.said_to({bytes_of({.size = 65536})}), "");
-  EXPECT_EQ(
-      honest.said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = EIO, .path_size = 2}, "/b")}),
-      to_string(system_error("/b", EIO)));
-  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
-  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
-  for (const std::size_t size : {std::size_t{1}, kLarge}) {
-    EXPECT_EQ(honest.said_to({bytes_of({.size = size, .memory = kLarge}), {sealed.get()}}), "");
-  }
+  const std::string piece = piece_of(std::string(65536, 'x'));
+  EXPECT_EQ(Liar().said_to({.answer = {.size = 65536, .piece = piece.size()}, .piece = piece}), "");
+  EXPECT_EQ(Liar().said_to({.answer = {}}), "") << "of an empty file";
+  EXPECT_EQ(Liar().said_to(
+                {.answer = {.flags = ReadAnswer::kIsError, .code = 17, .system_errno = EIO, .path_size = 2}, .text = "/b"}),
+            to_string(system_error("/b", EIO)));
 }
 
 TEST(ReaderView, BelievesNoAnswerThatCannotBe) {
-  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
-  const UniqueFd can_shrink = memory_of(131072, 0);
-  const UniqueFd small = memory_of(65536, F_SEAL_SHRINK);
-  const UniqueFd writable = memory_of(kLarge, F_SEAL_SHRINK);
-  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
-  const UniqueFd no_memory(::open("/dev/zero", O_RDONLY));
+  const std::string good = piece_of(std::string(100, 'x'));
+  const std::string zeros = piece_of(std::string(100, '\0'));
+  const auto garbage = load<ReadAnswer>(std::string(sizeof(ReadAnswer), '\xff'), 0);
   const std::pair<const char*, Lie> lies[] = {
-      {"a size beyond its memory", {bytes_of({.size = 65537})}},
-      {"memory that can shrink", {bytes_of({.size = 1, .memory = 131072}), {can_shrink.get()}}},
-      {"memory smaller than stated", {bytes_of({.size = 100'000, .memory = 131072}), {small.get()}}},
-      {"memory without end", {bytes_of({.size = 1, .memory = ~0ULL}), {small.get()}}},
-      {"large memory that can be written", {bytes_of({.size = 1, .memory = kLarge}), {writable.get()}}},
-      {"a size beyond large memory", {bytes_of({.size = kLarge + 1, .memory = kLarge}), {sealed.get()}}},
-      {"a file as memory", {bytes_of({.size = 1, .memory = 65536}), {no_memory.get()}}},
-      {"a missing descriptor", {bytes_of({.size = 1, .memory = 131072})}},
-      {"an unannounced descriptor", {bytes_of({.size = 1}), {0}}},
-      {"two descriptors", {bytes_of({.size = 1, .memory = 65536}), {0, 0}}},
-      {"half an answer", {bytes_of({}).substr(0, sizeof(ReadAnswer) - 1)}},
-      {"an answer that is too long", {std::string(sizeof(ReadAnswer) + 2 * kMaxReadText + 1, '\0')}},
-      {"a text that is not there",
-       {bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .path_size = 9, .detail_size = 65535}, "abc")}},
-      {"an unknown error", {bytes_of({.flags = ReadAnswer::kIsError, .code = 99})}},
-      {"an impossible errno", {bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = -1})}},
-      {"garbage", {std::string(sizeof(ReadAnswer), '\xff')}}};
+      {"more than it announced", {.answer = {.size = 99, .piece = good.size()}, .piece = good}},
+      {"more zeros than it announced", {.answer = {.size = 99, .piece = zeros.size()}, .piece = zeros}},
+      {"less, and then nothing", {.answer = {.size = 101, .piece = good.size()}, .piece = good}},
+      {"no piece", {.answer = {.size = 100}}},
+      {"half a head", {.answer = {.size = 100, .piece = 7}, .piece = good}},
+      {"half a piece", {.answer = {.size = 100, .piece = good.size() - 1}, .piece = good}},
+      {"a piece beyond its memory", {.answer = {.size = 100, .piece = kMaxReadPiece + 1}, .piece = good}},
+      {"content without end", {.answer = {.size = ~0ULL, .piece = good.size()}, .piece = good}},
+      {"a text that is too long", {.answer = {.flags = ReadAnswer::kIsError, .code = 17, .path_size = 1025}}},
+      {"an error with content", {.answer = {.flags = ReadAnswer::kIsError, .code = 17, .size = 1}}},
+      {"an unknown error", {.answer = {.flags = ReadAnswer::kIsError, .code = 99}}},
+      {"an impossible errno", {.answer = {.flags = ReadAnswer::kIsError, .code = 17, .system_errno = -1}}},
+      {"garbage", {.answer = garbage}}};
   for (const auto& [what, lie] : lies) {
     Liar liar;
     EXPECT_EQ(liar.said_to(lie), kGone) << what;
-    Buffer out;
-    EXPECT_EQ(text_of(liar.view().read_file("/a", out)), kGone) << "and sends no more requests";
+    EXPECT_EQ(liar.again(), kGone) << what << ": sends no more requests";
   }
 }
 
-TEST(ReaderView, NeedsTheChannelsOfTheSealAndNamesThatEnd) {
-  Liar no_channels;
-  no_channels.send({bytes_of({}), {0, 0}});
-  EXPECT_FALSE(no_channels.view().seal());
-  const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, "name");
+TEST(ReaderView, NeedsNamesThatEnd) {
   Liar cut;
-  cut.send({bytes_of({.size = 4, .memory = 65536}), {memory.get()}});
+  const std::string piece = piece_of("name");
+  cut.put({.answer = {.size = 4, .piece = piece.size()}, .piece = piece});
   std::vector<std::string> names;
   EXPECT_EQ(cut.view().list_sysctls("a", names).error().code, ErrorCode::kData);
 }
 
 // ---- another end that lies ---------------------------------------------------------------------------------------------
 
-ReadAnswer answer_from(int socket) {
-  ReadAnswer answer;
-  std::array<char, 2 * kMaxReadText> text;
-  EXPECT_EQ(receive_packet(socket, packet_room(answer), text).state, Packet::State::kWhole);
-  return answer;
-}
-
-std::string request_of(std::uint32_t word, std::string_view name, std::uint32_t size) {
-  const ReadRequest fixed{.word = word, .name_size = size};
-  return std::string(packet_bytes(fixed)) + std::string(name);
+/// The errno of the answer to a request. `size`: that of the name, as stated.
+int errno_of(const ChannelEnd& channel, std::uint32_t word, std::string_view name, std::uint32_t size) {
+  ReadMemory& memory = channel.memory();
+  memory.request = {.word = word, .name_size = size};
+  name.copy(memory.name.data(), memory.name.size());
+  EXPECT_TRUE(channel.wake());
+  EXPECT_TRUE(channel.wait());
+  return memory.answer.system_errno;
 }
 
 /// `wrong`: the errno for an invalid request. Once sealed, the reader does not say what is wrong with one.
-void expect_refusals(int socket, int wrong) {
-  const auto errno_of = [&](std::string_view bytes, std::span<const int> descriptors = {}) {
-    EXPECT_TRUE(send_packet(socket, bytes, {}, descriptors));
-    return answer_from(socket).system_errno;
-  };
-  const std::string good = request_of(ReadRequest::kFile, "/a", 2);
-  constexpr std::array kDescriptor{0};
-  EXPECT_EQ(errno_of(good), 0);
-  for (const std::uint32_t word : {0U, 15U, 0xffffffffU}) EXPECT_EQ(errno_of(request_of(word, "/a", 2)), wrong) << word;
-  for (const std::uint32_t size : {0U, 1U, 3U, 0xffffffffU})
-    EXPECT_EQ(errno_of(request_of(ReadRequest::kFile, "/a", size)), wrong) << size;
-  EXPECT_EQ(errno_of(good.substr(0, sizeof(ReadRequest) - 1)), wrong);
-  EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest) + kMaxReadName + 1, 'x')), wrong);
-  EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest), '\xff')), wrong);
-  EXPECT_EQ(errno_of(good, kDescriptor), wrong) << "a descriptor that belongs to nothing";
-  EXPECT_EQ(errno_of(good), 0) << "and continues to serve";
+void expect_refusals(const ChannelEnd& channel, int wrong) {
+  EXPECT_EQ(errno_of(channel, ReadRequest::kFile, "/a", 2), 0);
+  for (const std::uint32_t word : {0U, 15U, 0xffffffffU}) EXPECT_EQ(errno_of(channel, word, "/a", 2), wrong) << word;
+  for (const std::uint32_t size : {std::uint32_t{kMaxReadName} + 1, 0xffffffffU})
+    EXPECT_EQ(errno_of(channel, ReadRequest::kFile, "/a", size), wrong) << size;
+  EXPECT_EQ(errno_of(channel, 0xffffffff, "\xff", 0xffffffff), wrong);
+  EXPECT_EQ(errno_of(channel, ReadRequest::kFile, "/a", 2), 0) << "and continues to serve";
 }
 
 TEST(ReaderProcess, AnswersAnInvalidRequestWithAnError) {
   Growing inside;
   ForkedReader reader(inside);
-  const UniqueFd socket = reader.take_socket();
-  expect_refusals(socket.get(), EINVAL);
-  EXPECT_TRUE(send_packet(socket.get(), request_of(ReadRequest::kSeal, "", 0)));
-  ReadAnswer answer;
-  const Packet sealed = receive_packet(socket.get(), packet_room(answer));
-  ASSERT_EQ(sealed.descriptor_count, kReadChannels);
-  for (const UniqueFd& channel : sealed.descriptors) expect_refusals(channel.get(), EPERM);
-  EXPECT_TRUE(send_packet(sealed.descriptors[0].get(), request_of(ReadRequest::kSeal, "", 0)));
-  EXPECT_EQ(answer_from(sealed.descriptors[0].get()).system_errno, EPERM) << "once only";
-}
-
-TEST(SharedMemory, IsOfOneSizeForEver) {
-  const auto memory = SharedMemory::make(100);
-  ASSERT_TRUE(memory);
-  EXPECT_GE(memory->size(), 100U);
-  EXPECT_EQ(::ftruncate(memory->descriptor(), 0), -1);
-  EXPECT_EQ(::ftruncate(memory->descriptor(), 1 << 30), -1);
-  auto taken = SharedMemory::take(UniqueFd(::dup(memory->descriptor())), memory->size());
-  ASSERT_TRUE(taken);
-  std::memcpy(memory->data(), "both", 4);
-  EXPECT_EQ(std::string_view(taken->data(), 4), "both");
-  EXPECT_FALSE(SharedMemory::take(UniqueFd(::dup(memory->descriptor())), memory->size() + 1));
-}
-
-TEST(SharedMemory, ForOneMessageIsSealedBeforeItGoes) {
-  auto memory = SharedMemory::make_for_one(100);
-  ASSERT_TRUE(memory);
-  const UniqueFd other(::dup(memory->descriptor()));
-  char* const mapping = memory->take_mapping();
-  ASSERT_NE(mapping, nullptr);
-  std::memcpy(mapping, "both", 4);
-  EXPECT_FALSE(memory->seal_content()) << "it can still be written to";
-  EXPECT_FALSE(SharedMemory::map_sealed(other, memory->size()));
-  unmap_memory(mapping, memory->size());
-  ASSERT_TRUE(memory->seal_content());
-  EXPECT_EQ(::pwrite(other.get(), "x", 1, 0), -1);
-  EXPECT_FALSE(SharedMemory::map_sealed(other, memory->size() + 1));
-  const auto taken = SharedMemory::map_sealed(other, memory->size());
-  ASSERT_TRUE(taken);
-  EXPECT_EQ(std::string_view(*taken, 4), "both");
-  unmap_memory(*taken, memory->size());
+  const std::vector<ChannelEnd> channels = reader.take_channels();
+  expect_refusals(channels.front(), EINVAL);
+  EXPECT_EQ(errno_of(channels.front(), ReadRequest::kSeal, "", 0), 0);
+  for (const ChannelEnd& channel : channels) expect_refusals(channel, EPERM);
+  EXPECT_EQ(errno_of(channels.front(), ReadRequest::kSeal, "", 0), EPERM) << "once only";
 }
 
 }  // namespace

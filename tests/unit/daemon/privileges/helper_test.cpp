@@ -109,7 +109,7 @@ TEST(Helper, KeepsTheNamedCapabilitiesAndNothingElse) {
     open += each.path().filename().string() + " " + std::filesystem::read_symlink(each).string().substr(0, 7) + "\n";
   }
   EXPECT_EQ(std::count(open.begin(), open.end(), '\n'), 4) << open << "the socket, and three that lead nowhere";
-  EXPECT_NE(open.find("3 socket:"), std::string::npos) << open;
+  EXPECT_NE(open.find(" socket:"), std::string::npos) << open;
 }
 
 TEST(Helper, HasNoNetworkNoFilesAndNoOtherCalls) {

@@ -31,6 +31,7 @@ TEST(Signals, ACommandThatEndsIgnoresWhatItsParentIgnored) {
   EXPECT_EQ(exit_status_of_child([] {
               std::signal(SIGHUP, SIG_IGN);
               std::signal(SIGINT, SIG_IGN);
+              std::signal(SIGPIPE, SIG_DFL);  // ignored since another test of this program
               hold_signals_for_start();
               release_signals();
               if (action_of(SIGHUP) != SIG_IGN || action_of(SIGINT) != SIG_IGN) return 1;
