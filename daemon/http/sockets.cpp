@@ -12,14 +12,33 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/socket_write.h"
+
 namespace memstat {
 namespace {
 
-constexpr std::size_t kMaxWrite = 64 * 1024;
 constexpr std::size_t kBytesPerTurn = 1024 * 1024;
 constexpr std::size_t kPiecesPerWrite = 16;
 constexpr int kSmallSendBuffer = 16 * 1024;
 constexpr std::uint32_t kSmallWindow = 8192;
+
+/// Keeps a socket from sending a segment for each small write until the end of the scope. Does nothing where writes are
+/// not small, and to sockets other than TCP.
+class HeldSegments {
+ public:
+  HeldSegments(int descriptor, std::size_t bytes) : descriptor_(bytes > kMaxSocketWrite ? descriptor : -1) { hold(1); }
+  ~HeldSegments() { hold(0); }
+  HeldSegments(const HeldSegments&) = delete;
+  HeldSegments& operator=(const HeldSegments&) = delete;
+
+ private:
+  void hold([[maybe_unused]] int on) const {
+#if defined(TCP_NOPUSH)
+    if (descriptor_ >= 0) ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NOPUSH, &on, sizeof on);
+#endif
+  }
+  int descriptor_;
+};
 
 }  // namespace
 
@@ -66,14 +85,15 @@ void Outgoing::add(std::string_view piece) {
 
 Outgoing::Status Outgoing::send(int descriptor) {
   std::size_t turn = 0;
+  const HeldSegments held(descriptor, left_);
   while (left_ != 0) {
     if (turn >= kBytesPerTurn) return Status::kMore;
     std::array<iovec, kPiecesPerWrite> parts;
     std::size_t part_count = 0;
     std::size_t bytes = 0;
-    for (std::size_t i = piece_, skip = offset_; i < pieces_.size() && part_count < parts.size() && bytes < kMaxWrite;
+    for (std::size_t i = piece_, skip = offset_; i < pieces_.size() && part_count < parts.size() && bytes < kMaxSocketWrite;
          ++i, skip = 0) {
-      const std::size_t size = std::min(pieces_[i].size() - skip, kMaxWrite - bytes);
+      const std::size_t size = std::min(pieces_[i].size() - skip, kMaxSocketWrite - bytes);
       parts[part_count++] = {const_cast<char*>(pieces_[i].data() + skip), size};  // iovec has no const; sendmsg only reads
       bytes += size;
     }

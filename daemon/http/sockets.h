@@ -51,8 +51,8 @@ class Outgoing {
 
   void clear();
   void add(std::string_view piece);
-  /// Sends to a non-blocking socket until its send buffer is full, or for one turn: 1 MiB, in system calls of up to 64
-  /// KiB.
+  /// Sends to a non-blocking socket until its send buffer is full, or for one turn: 1 MiB, in system calls of up to
+  /// kMaxSocketWrite bytes.
   Status send(int descriptor);
   [[nodiscard]] std::size_t left() const { return left_; }
 

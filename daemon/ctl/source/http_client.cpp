@@ -3,6 +3,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -18,6 +19,7 @@
 
 #include "core/base/ascii.h"
 #include "core/base/clock.h"
+#include "core/base/socket_write.h"
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
 
@@ -108,9 +110,11 @@ int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadli
 
 /// Sends the request and receives the answer, up to its end or the maximum size. Returns 0 or an errno.
 int exchange(int socket, std::string_view request, TimePoint deadline, WaitingLine& line, std::string& bytes) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // the request may be several writes
   while (!request.empty()) {
     if (const int error = wait_for(socket, POLLOUT, deadline, line); error != 0) return error;
-    const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket, request.data(), std::min(request.size(), kMaxSocketWrite), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return errno;
     request.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
   }
