@@ -48,7 +48,7 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
   endforeach()
   find_path(LIBDTRACE_INCLUDE_DIRECTORY dtrace.h PATHS ${DTRACE_INCLUDES})
   memstat_use_library(memstat_events ${MEMSTAT_EVENTS} LIBDTRACE dtrace.h dtrace "FreeBSD's sources"
-                      "memstatd counts no events of malloc(9)")
+                      "memstatd counts no events of malloc(9)" LOADED_WHEN_NEEDED)
   if(LIBDTRACE_LIBRARY)
     target_include_directories(memstat_events SYSTEM PRIVATE ${DTRACE_INCLUDES})  # what dtrace.h includes
   endif()

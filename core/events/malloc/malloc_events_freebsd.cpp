@@ -20,11 +20,35 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/malloc/malloc_rows.h"
+#include "core/kernel/dynamic_library.h"
 
 namespace memstat::events {
 namespace {
 
 constexpr std::string_view kProvider = "dtmalloc";
+
+/// Loaded when a table is opened: a base system may be without it, and memstatd starts there, too.
+struct DtraceLibrary : DynamicLibrary {
+  DtraceLibrary() : DynamicLibrary({"libdtrace.so.2"}) {}
+  decltype(&::dtrace_aggregate_snap) aggregate_snap = find("dtrace_aggregate_snap");
+  decltype(&::dtrace_aggregate_walk) aggregate_walk = find("dtrace_aggregate_walk");
+  decltype(&::dtrace_close) close = find("dtrace_close");
+  decltype(&::dtrace_errmsg) errmsg = find("dtrace_errmsg");
+  decltype(&::dtrace_errno) last_errno = find("dtrace_errno");
+  decltype(&::dtrace_go) go = find("dtrace_go");
+  decltype(&::dtrace_handle_drop) handle_drop = find("dtrace_handle_drop");
+  decltype(&::dtrace_handle_err) handle_err = find("dtrace_handle_err");
+  decltype(&::dtrace_open) open = find("dtrace_open");
+  decltype(&::dtrace_program_exec) program_exec = find("dtrace_program_exec");
+  decltype(&::dtrace_program_strcompile) program_strcompile = find("dtrace_program_strcompile");
+  decltype(&::dtrace_setopt) setopt = find("dtrace_setopt");
+  decltype(&::dtrace_status) status = find("dtrace_status");
+};
+
+const DtraceLibrary& dtrace() {
+  static const DtraceLibrary loaded;
+  return loaded;
+}
 
 // 65536 is KMEM_ZMAX (sys/kern/kern_malloc.c). Above it malloc() allocates pages, in more sizes than there is room to
 // count.
@@ -112,7 +136,7 @@ int take_error(const dtrace_errdata_t* /*error*/, void* dropped) {
 constexpr int kFirstOwnError = 1000;
 
 Error error_of(dtrace_hdl_t* handle, int number) {
-  const std::string text = std::string("libdtrace: ") + ::dtrace_errmsg(handle, number);
+  const std::string text = std::string("libdtrace: ") + dtrace().errmsg(handle, number);
   if (number == EACCES || number == EPERM) {
     return system_error(kProvider, EPERM, "attaching to the events needs root when memstatd starts; " + text);
   }
@@ -145,10 +169,10 @@ class MallocEvents final : public EventTable {
  private:
   Result<void> start();
   void close() {
-    if (handle_ != nullptr) ::dtrace_close(handle_);
+    if (handle_ != nullptr) dtrace().close(handle_);
     handle_ = nullptr;
   }
-  [[nodiscard]] Error last_error() const { return error_of(handle_, ::dtrace_errno(handle_)); }
+  [[nodiscard]] Error last_error() const { return error_of(handle_, dtrace().last_errno(handle_)); }
 
   dtrace_hdl_t* handle_ = nullptr;
   MallocRows rows_;
@@ -157,41 +181,44 @@ class MallocEvents final : public EventTable {
 
 Result<void> MallocEvents::start() {
   if (const auto ready = check_modules(); !ready) return ready;
+  if (!dtrace().is_complete()) {
+    return system_error(kProvider, ENOENT, "libdtrace.so.2 is not installed: it is part of FreeBSD's base system");
+  }
   int error = 0;
-  handle_ = ::dtrace_open(DTRACE_VERSION, 0, &error);
+  handle_ = dtrace().open(DTRACE_VERSION, 0, &error);
   if (handle_ == nullptr) return error_of(nullptr, error);
   // Bytes per CPU: bufsize for the program's own records, of which there are none; aggsize has room for some 15 000
   // elements.
   constexpr const char* kOptions[][2] = {{"bufsize", "64k"}, {"aggsize", "4m"}, {"strsize", "192"}, {"aggrate", "100ms"}};
   for (const auto& [name, value] : kOptions) {
-    if (::dtrace_setopt(handle_, name, value) != 0) return last_error();
+    if (dtrace().setopt(handle_, name, value) != 0) return last_error();
   }
-  if (::dtrace_handle_drop(handle_, take_drop, &dropped_) != 0 || ::dtrace_handle_err(handle_, take_error, &dropped_) != 0) {
+  if (dtrace().handle_drop(handle_, take_drop, &dropped_) != 0 || dtrace().handle_err(handle_, take_error, &dropped_) != 0) {
     return last_error();
   }
   dtrace_prog_t* const program =
-      ::dtrace_program_strcompile(handle_, kProgram, DTRACE_PROBESPEC_NAME, DTRACE_C_ZDEFS, 0, nullptr);
+      dtrace().program_strcompile(handle_, kProgram, DTRACE_PROBESPEC_NAME, DTRACE_C_ZDEFS, 0, nullptr);
   if (program == nullptr) return last_error();
   dtrace_proginfo_t matched{};
-  if (::dtrace_program_exec(handle_, program, &matched) != 0) return last_error();
+  if (dtrace().program_exec(handle_, program, &matched) != 0) return last_error();
   if (matched.dpi_matches == 0) {
     return system_error(kProvider, ENOENT, "the kernel has no such probes, although its module dtmalloc is loaded");
   }
-  return ::dtrace_go(handle_) == 0 ? Result<void>() : last_error();
+  return dtrace().go(handle_) == 0 ? Result<void>() : last_error();
 }
 
 Result<void> MallocEvents::read(Buffer& out) {
   if (handle_ == nullptr) return system_error(kProvider, EPERM, "nothing is attached");
   // Called at every read: this is how the kernel notices that the program still has a reader.
-  const int status = ::dtrace_status(handle_);
+  const int status = dtrace().status(handle_);
   if (status == DTRACE_STATUS_STOPPED || status == DTRACE_STATUS_EXITED) {
     return system_error(kProvider, EIO,
                         "the kernel has ended the tracing, as it does when nothing reads for half a minute or the system "
                         "does not respond: restart memstatd, with a poll.interval of less than 30s");
   }
-  if (status < 0 || ::dtrace_aggregate_snap(handle_) < 0) return last_error();
+  if (status < 0 || dtrace().aggregate_snap(handle_) < 0) return last_error();
   rows_.begin();
-  if (::dtrace_aggregate_walk(handle_, take_element, &rows_) < 0) return last_error();
+  if (dtrace().aggregate_walk(handle_, take_element, &rows_) < 0) return last_error();
   rows_.write(dropped_, out);
   return {};
 }
