@@ -221,6 +221,8 @@ void find_causes(const Evidence& evidence, Findings& found) {
   if (found.empty()) return;
   for (Finding& finding : found) finding.headline = cut_text(finding.headline, kMaxHeadline);
   std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return rank_of(a) < rank_of(b); });
+  // Each is compared with all others, and nobody reads more: a capture can claim any number of full groups.
+  if (found.size() > kMaxFindings) found.erase(found.begin() + static_cast<std::ptrdiff_t>(kMaxFindings), found.end());
   put_roots_first(found);
   leave_out_symptoms(found);
   put_largest_first(found);

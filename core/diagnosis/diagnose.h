@@ -25,6 +25,9 @@ struct Diagnosis {
   std::size_t polls = 0;
 };
 
+/// Maximum number of findings; the least urgent of more are dropped.
+inline constexpr std::size_t kMaxFindings = 1000;
+
 /// Only findings, ranked; does not allocate if there are none. Clears `found` first.
 void find_causes(const Evidence& evidence, Findings& found);
 

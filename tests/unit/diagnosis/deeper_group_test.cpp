@@ -109,5 +109,16 @@ TEST(DeeperGroup, LimitsThatThePollDoesNotReadAreFound) {
   EXPECT_EQ(machine.words(), "now cgroup_oom_off, notable cgroup_swap_full");
 }
 
+TEST(DeeperGroup, OfAnyNumberOfFindingsTheMostUrgentThousandAreKept) {
+  EvidenceOfMachine machine;
+  std::vector<Holder> rows;
+  for (int i = 0; i < 4000; ++i) rows.push_back(row(std::string("/pods/").append(std::to_string(i)), "tasks", 95, {}, 100));
+  rows.push_back(row("/full", "tasks", 100, {}, 100));
+  machine.evidence.inspections = {answer_to("group-limits", std::move(rows))};
+  const Findings found = machine.find();
+  EXPECT_EQ(found.size(), kMaxFindings);
+  EXPECT_EQ(found.at(0).headline, "Control group /full is at its limit of tasks: 100 of 100");
+}
+
 }  // namespace
 }  // namespace memstat
