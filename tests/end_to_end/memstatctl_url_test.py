@@ -182,6 +182,10 @@ class OfAnythingElse(unittest.TestCase):
                     self.assertIn(f"waiting for {server.url}: 1 of 15 s", shown)
                     self.assertIn(f"memstatctl: {server.url}: no complete answer within 15 s", shown)
             self.assertEqual(server.connections, len(commands), "each of them asks once")
+        with Silence() as server:  # which does not begin TLS either
+            done = run("leaks", "--from", server.url.replace("http:", "https:"))
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertEqual(server.connections, 0 if "needs libcurl" in done.stderr else 1)
 
     def test_a_hostile_name_is_shown_as_escapes(self):
         types = json.dumps({"generation": 1, "time": 1, "types": [{"allocator": "slab", "type": "a\x1b[2Jb", "bytes": 1}], "unlisted": []})

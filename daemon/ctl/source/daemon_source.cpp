@@ -62,6 +62,7 @@ class DaemonSource final : public ReportSource {
 
   Sample read() override {
     deadline_ = http_deadline();
+    failure_.clear();
     HttpAnswer answer;
     Sample sample;
     if (sample.problem = get(kTypesPath, etag_, answer); !sample.problem.empty()) return sample;
@@ -158,10 +159,8 @@ class DaemonSource final : public ReportSource {
     return problem.empty() && !parse(std::string_view(answer.body)) ? not_ours(path) : problem;
   }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
-    if (system_clock().now() >= deadline_) {
-      if (!failure_.empty()) return failure_;
-      deadline_ = http_deadline();
-    }
+    if (!failure_.empty()) return failure_;
+    if (system_clock().now() >= deadline_) deadline_ = http_deadline();
     HttpResult result = http_get(url_, path, etag, deadline_);
     failure_ = result.problem;
     if (!result.problem.empty()) return std::move(result.problem);
@@ -174,7 +173,7 @@ class DaemonSource final : public ReportSource {
 
   HttpUrl url_;
   mutable TimePoint deadline_;   // of one read() and the requests after it, so that a command waits once
-  mutable std::string failure_;  // of the last request; ""
+  mutable std::string failure_;  // why one of them had no answer; the others are not tried
   std::string etag_;
   std::optional<std::vector<std::string>> missing_;  // from the first answer
   Sample last_;
