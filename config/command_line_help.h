@@ -62,7 +62,9 @@ class HelpFormatter : public CLI::Formatter {
 /// The option that a message of the library begins with; nullptr if it begins with none.
 inline const CLI::Option* option_of_message(const CLI::App& app, std::string_view message) {
   const std::string name(message.substr(0, message.find_first_of(": ")));
-  return name.empty() ? nullptr : app.get_option_no_throw(name);
+  if (name.empty()) return nullptr;
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  return option != nullptr ? option : app.get_option_no_throw("--" + name);
 }
 
 /// "--for DURATION needs a value"; "may be given once only".
@@ -95,6 +97,7 @@ inline std::string usage_error(const CLI::App& app, const CLI::ParseError& error
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return unexpected(app, app.remaining(true));
   const CLI::Option* const option = option_of_message(app, what);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (option != nullptr && option->get_items_expected_max() == 0) return option->get_name() + ": takes no value";
     return option == nullptr ? "wrong number of arguments" : wrong_count(*option);
   }
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr && option != nullptr) {

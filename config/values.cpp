@@ -77,6 +77,8 @@ template <typename T>
 Result<T> parse_word(std::string_view text, std::span<const std::string_view> words) {
   const auto found = std::find(words.begin(), words.end(), text);
   if (found != words.end()) return static_cast<T>(found - words.begin());
+  const std::string_view near = nearest_word(text, words);
+  if (!near.empty()) return wrong(text, "is not a known value; did you mean " + std::string(near) + "?");
   return wrong(text, "is not a known value; write " + join_words(words, " or "));
 }
 

@@ -230,6 +230,8 @@ Result<void> App::open_kernel() {
                       .log = log_function(),
                       .realtime_ns = realtime_of_polls()});
   poller_->open_sources();
+  const std::string refused = options_.once ? "" : refused_sources_line(poller_->statuses());
+  if (!refused.empty()) log_.info(refused);
   helper_.keep_if_needed();
   if (Result<void> sealed = reader_.seal(); !sealed) return sealed;
   give_back_free_heap();  // type information of the whole kernel, needed to load programs, takes 10 MB

@@ -104,6 +104,10 @@ void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& 
   app.add_flag("--selftest", options.selftest, "Try every source, print what works and what is missing, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
   add_parsed(app, "--log-level", options.log_level, parse_log_level, "LEVEL", "trace, debug, info, warning or error");
+  for (CLI::Option* const option :
+       app.get_options([](const CLI::Option* one) { return one->get_items_expected_max() == 0; })) {
+    option->disable_flag_override();
+  }
 }
 
 /// Returns the exit status: 1, after a message on standard error, if the text cannot be written.

@@ -270,13 +270,14 @@ void Poller::set_state(Entry& entry, SourceState state, std::string error) {
 
 void Poller::log_state(const Entry& entry, SourceState state, std::string_view error) {
   const std::string name(entry.descriptor->name);
-  if (state == SourceState::kDown) options_.log(LogLevel::kError, error);
+  const bool is_quiet = is_service() && !entry.refusal.empty();  // memstatd logs these once, together
+  if (state == SourceState::kDown) options_.log(is_quiet ? LogLevel::kDebug : LogLevel::kError, error);
   if (state == SourceState::kUp && entry.status.state == SourceState::kDown) {
     options_.log(LogLevel::kInfo, name + ": is up again");
   }
   if (state == SourceState::kNotPermitted) {
     if (error.starts_with(name + ": ")) error.remove_prefix(name.size() + 2);
-    options_.log(LogLevel::kInfo,
+    options_.log(is_quiet ? LogLevel::kDebug : LogLevel::kInfo,
                  name + ": not permitted, needs " + std::string(entry.descriptor->needs) + ": " + std::string(error));
   }
 }
@@ -302,8 +303,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
   const bool has_news = entry.status.note != staging.note();
-  const bool is_service = !options_.everything && !options_.unlimited;  // a command that prints one page does not log
-  if (has_news && is_service && options_.log && !staging.note().empty()) {
+  if (has_news && is_service() && options_.log && !staging.note().empty()) {
     options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": left out: " + staging.note());
   }
   if (has_news) entry.status.note = staging.note();
@@ -490,8 +490,8 @@ void Poller::note_unread_sources() {
   unread_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     const SourceStatus& status = entry->status;
-    const bool is_down = status.state == SourceState::kDown;
-    if (!is_down && status.state != SourceState::kNotPermitted) continue;
+    if (status.state != SourceState::kDown && status.state != SourceState::kNotPermitted) continue;
+    const bool is_down = status.state == SourceState::kDown && (is_service() || status.needs.empty());  // not a user's lack
     unread_.push_back({.name = status.name, .error = status.error, .needs = status.needs, .is_down = is_down});
     unread_.back().allocator = entry->descriptor->allocator;
     for (const MetricOrigin& origin : entry->descriptor->origins) {

@@ -111,6 +111,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   void settle_refusal(Entry& entry, std::int64_t now_ns);
   void update_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
+  /// False for a command that prints one page.
+  [[nodiscard]] bool is_service() const { return !options_.everything && !options_.unlimited; }
   void log_state(const Entry& entry, SourceState state, std::string_view error);
   void publish(const Entry& entry);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;

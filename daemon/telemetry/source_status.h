@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/text.h"
+
 namespace memstat {
 
 enum class SourceState {
@@ -44,6 +46,17 @@ struct SourceStatus {
   double read_seconds = 0;       ///< Duration of the last successful read; 0: none.
   std::uint64_t read_bytes = 0;  ///< Size of the last successful read.
 };
+
+/// "2 sources are not permitted, linux_slabinfo and linux_vmalloc: ..." with what to type; "" if none is refused.
+inline std::string refused_sources_line(std::span<const SourceStatus> sources) {
+  std::vector<std::string_view> refused;
+  for (const SourceStatus& source : sources) {
+    if (!source.needs.empty()) refused.push_back(source.name);
+  }
+  if (refused.empty()) return {};
+  return std::to_string(refused.size()) + (refused.size() == 1 ? " source is" : " sources are") + " not permitted, " +
+         join_words(refused, " and ") + ": type `memstatctl doctor` to see what would permit them";
+}
 
 /// Thread safety: statuses() is safe.
 class SourceStatuses {

@@ -56,6 +56,15 @@ class CommandLine(unittest.TestCase):
             self.assert_refused(program.run("--config", path), 2, path)
             self.assert_refused(program.run("--config", directory), 2, directory)
 
+    def test_an_option_without_a_value_refuses_one(self):
+        flags = [option for option in re.findall(r"(?m)^ +(--[a-z-]+)(?= {2,}|$)", program.run("--help").stdout.decode())
+                 if option not in ("--help", "--version")]
+        self.assertLessEqual({"--once", "--selftest"}, set(flags))
+        for flag in flags:
+            done = program.run(f"{flag}=3")
+            self.assertEqual(done.returncode, 2, flag)
+            self.assertIn(f"{flag}: takes no value", done.stderr)
+
     def test_lists_are_tables_with_a_header(self):
         for flag, first in (("--list-metrics", "memstat_type_bytes"), ("--list-sources", "cpu_counters")):
             done = program.run(flag)

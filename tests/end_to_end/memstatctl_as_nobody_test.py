@@ -36,6 +36,9 @@ class AsNobody(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
                     self.assertIn(OTHERS.get(command[0], "linux_slabinfo"), done.stderr)
                     self.assertIn("as root", done.stderr)
+            found = self.nobody(copy, directory, "why", "--for", "1s", "--interval", "500ms")
+            self.assertNotIn("cannot read its source", found.stdout, "a missing permission is no finding about the machine")
+            self.assertRegex(found.stderr, "linux_slabinfo.*; run memstatctl as root .*, or ask a running memstatd with --from")
             unreadable = os.path.join(directory, "unreadable")
             os.mkdir(unreadable, 0o700)
             for line in ([[command, *needed, "--from"] for command, needed in readers().items()] + [["replay"], ["diff", unreadable]]):

@@ -106,7 +106,7 @@ class CommandLine(unittest.TestCase):
                 (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a whole number"), (["leaks", "--for", "1d"], "30s, 2m or 1h"), (["resident", "/", "--from", "live"], "--from"),
                 (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--for"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
                 (["diff", "a", "https://host/?x"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
-                (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
+                (["types", "--human=3"], "--human: takes no value"), (["types", "--csv=x"], "--csv: takes no value"), (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         self.assert_fails(2, ["types", "--sort", "nosuch", "--from", capture], "no column \"nosuch\". Columns: allocator, type, ")
         for command in ("malloc", "zones", "mbufs"):

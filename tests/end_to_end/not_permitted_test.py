@@ -107,7 +107,7 @@ class NotPermitted(unittest.TestCase):
                                   "now user 65534 (nobody) without capabilities\n", done.stdout)
                     for source, needs in refused.items():
                         self.assertRegex(done.stdout, rf"(?m)^{source} +not permitted +- +(varies|[0-9]+) +needs {needs}: ")
-                    self.assertRegex(done.stdout, r"(?m)^  .*: it needs CAP_BPF,CAP_PERFMON when it starts: copy .*/events\.conf")
+                    self.assertRegex(done.stdout, r"(?m)^  .*: it needs CAP_BPF,CAP_PERFMON when it starts: type as root .* cp .*/events\.conf")
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
             finally:
                 program.MEMSTATD = before

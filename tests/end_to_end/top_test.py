@@ -77,6 +77,12 @@ class Terminal:
 class Screens(unittest.TestCase):
     maxDiff = None
 
+    def test_a_terminal_without_a_cursor_is_named_with_what_works(self):
+        done = subprocess.run(["script", "-qec", f"{MEMSTATCTL} top", "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              timeout=program.PATIENCE, env={**os.environ, "TERM": "dumb"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("this terminal (TERM) cannot show a full screen; --count N prints lines", done.stdout)
+
     def test_screens_of_a_capture_and_every_size(self):
         seen = []
         with Terminal() as terminal:

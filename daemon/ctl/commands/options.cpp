@@ -82,8 +82,10 @@ CLI::Option* add_option(CLI::App& app, const Option& option, CommandLine& line) 
   const std::string_view name(option.name);
   if (name.find('{') != std::string_view::npos) return app.add_flag(option.name, line.json_layout, option.help)->each(set);
   if (option.range.most == 0)
-    return app.add_flag_callback(
-        option.name, [set] { set({}); }, option.help);
+    return app
+        .add_flag_callback(
+            option.name, [set] { set({}); }, option.help)
+        ->disable_flag_override();
   CLI::Option* added = nullptr;
   if (option.range.most == 1) {
     added = app.add_option_function<std::string>(option.name, set, option.help);

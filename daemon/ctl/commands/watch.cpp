@@ -10,7 +10,7 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::array<ReportColumn, 7> watch_columns(std::string_view change, std::string_view pace, Unit unit) {
-  return {{{.key = "time", .title = "TIME", .unit = Unit::kTime, .width = 8},
+  return {{{.key = "time", .title = "UTC TIME", .unit = Unit::kTime, .width = 8},
            {.key = "type", .title = ""},
            {.key = "bytes", .title = "BYTES", .unit = Unit::kBytes, .width = 12},
            {.key = "objects", .title = "OBJECTS", .unit = Unit::kNumber, .width = 12},

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <clocale>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <cwchar>
 
@@ -84,9 +85,14 @@ TopScreen::TopScreen() {
     problem_ = std::string("cannot make a pipe for signals: ") + std::strerror(errno);
     return;
   }
+  const char* const terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): nothing sets variables
+  if (terminal == nullptr || std::strcmp(terminal, "dumb") == 0) {
+    problem_ = "this terminal (TERM) cannot show a full screen; --count N prints lines";
+    return;
+  }
   screen_ = ::newterm(nullptr, stdout, stdin);
   if (screen_ == nullptr) {
-    problem_ = "this terminal (TERM) cannot show a full screen";
+    problem_ = "this terminal (TERM) cannot show a full screen; --count N prints lines";
     return;
   }
   take_signals();

@@ -198,7 +198,7 @@ TEST_F(PollerSourcesTest, ARefusedSourceThatAddsValuesIsNotPermittedAndTriedOnce
   view().set(kFakeContributorFile, "a 1\n");
   daemon_->poll(seconds(59));
   EXPECT_EQ(state("a_contributor"), SourceState::kNotPermitted);
-  EXPECT_THAT(daemon_->logged(LogLevel::kInfo),
+  EXPECT_THAT(daemon_->logged(LogLevel::kDebug),
               ElementsAre(StartsWith("a_contributor: not permitted, needs CAP_A,CAP_B: /fake/contributor: ")));
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
   daemon_->poll(seconds(1));
