@@ -37,7 +37,7 @@ class HeldSegments {
     if (descriptor_ >= 0) ::setsockopt(descriptor_, IPPROTO_TCP, TCP_NOPUSH, &on, sizeof on);
 #endif
   }
-  int descriptor_;
+  [[maybe_unused]] const int descriptor_;
 };
 
 }  // namespace
