@@ -91,7 +91,8 @@ inline std::string unexpected(const CLI::App& app, const std::vector<std::string
   return "unknown option " + shortened(word) + (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?");
 }
 
-/// What is wrong with a command line, in this project's words. `app`: the program, or the subcommand that was named.
+/// Describes what is wrong with a command line, without CLI11's message. `app`: the program, or the subcommand that was
+/// named.
 inline std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string_view what = error.what();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return unexpected(app, app.remaining(true));

@@ -205,8 +205,12 @@ std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
     return why;
   }
   if (cause.watches == Watches::kChange && evidence.polls < 2) return "needs at least two polls";
-  if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0)
-    return "too few polls to distinguish growth from chance";
+  if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0) {
+    return "too few polls to distinguish growth from chance" +
+           (evidence.polls >= kMinGrowthPoints
+                ? std::string()
+                : ": " + std::to_string(evidence.polls) + " of " + std::to_string(kMinGrowthPoints));
+  }
   if (std::string why = why_unseen(evidence, cause); !why.empty()) return why;
   return std::string(cause.blind_to);
 }

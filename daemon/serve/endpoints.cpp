@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <map>
 
 #include "core/base/byte_size.h"
 #include "core/base/text.h"
@@ -34,6 +35,13 @@ std::string share_cell(double share) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), is_whole ? "%.0f %%" : "%.1f %%", is_whole ? percent : std::min(percent, 99.9));
   return "<td class=number>" + std::string(percent > 0 && percent < 0.1 ? "&lt; 0.1 %" : text.data());
+}
+
+/// The cell of a type's name. A kernel's names are long, so the allocator follows instead of having a column.
+std::string type_cell(const Snapshot& snapshot, std::size_t row) {
+  const RowLabels labels = snapshot.labels(row);
+  return "<td><code>" + escaped_html(labels.escaped_type()) + "</code> <span class=quiet>" +
+         escaped_html(labels.allocator()) + "</span>";
 }
 
 /// Appends the memory account; nothing if no source provides one.
@@ -75,7 +83,7 @@ std::string origin_cell(std::string_view origin) {
 }
 
 void append_sources(std::string& html, const SourceStatuses& sources) {
-  html += "<h2>Sources</h2>\n<table><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
+  html += "<h2>Sources</h2>\n<table class=sources><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
   for (const SourceStatus& source : sources.statuses()) {
     html += "<tr><td class=name><code>" + escaped_html(source.name) + "</code><td>" + origin_cell(source.origin) +
             (source.state == SourceState::kDown ? "<td class=down>" : "<td>") + escaped_html(to_string(source.state));
@@ -116,7 +124,7 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
     }
   };
   for (std::size_t i = 0; i < shown; ++i) {
-    html += "<tr><td><code>" + escaped_html(snapshot.label(rows[i])) + "}</code>";
+    html += "<tr>" + type_cell(snapshot, rows[i]);
     cell(Field::kBytes, rows[i], true);
     cell(Field::kCount, rows[i], false);
     cell(Field::kFailures, rows[i], false);
@@ -143,7 +151,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
       "<table><tr><th>type<th>limit<th class=number>used</tr>\n";
   for (std::size_t i = 0; i < shown; ++i) {
     const auto [used, row] = rows[i];
-    html += "<tr><td><code>" + escaped_html(snapshot.label(row)) + "}</code><td>";
+    html += "<tr>" + type_cell(snapshot, row) + "<td>";
     if (snapshot.has(Field::kCountLimit, row)) {
       html += std::to_string(snapshot.value(Field::kCountLimit, row)) + " objects";
       if (snapshot.has(Field::kBytesLimit, row)) html += " or ";
@@ -184,6 +192,22 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
   return (is_whole ? "Nothing is wrong: " : "Nothing is wrong in the part that can be seen: ") +
          counted(diagnosis.ruled_out.size(), "cause") + " examined, " + std::to_string(diagnosis.not_checked.size()) +
          " could not be checked" + (is_whole ? "." : ": " + diagnosis.view.words_and_permit() + ".");
+}
+
+/// Appends what the verdict counts: the causes, and why some could not be checked, the most frequent reason first.
+void append_causes(std::string& html, const Diagnosis& diagnosis) {
+  if (diagnosis.ruled_out.empty() && diagnosis.not_checked.empty()) return;
+  std::map<std::string_view, std::vector<std::string_view>> causes;
+  for (const NotChecked& one : diagnosis.not_checked) causes[one.why].push_back(one.cause);
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_reason(causes.begin(), causes.end());
+  std::stable_sort(by_reason.begin(), by_reason.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  html += "<details><summary>" + std::to_string(diagnosis.ruled_out.size()) + " causes ruled out, " +
+          std::to_string(diagnosis.not_checked.size()) + " not checked: which, and why</summary>\n<ul>\n";
+  for (const auto& [why, names] : by_reason) {
+    html += "<li>Not checked: " + escaped_html(why) + ": " + escaped_html(separated(names, ", ")) + "\n";
+  }
+  html += "<li>Ruled out: " + escaped_html(separated(diagnosis.ruled_out, ", ")) + "\n</ul></details>\n";
 }
 
 HttpResponse not_allowed(const std::string& allowed) {
@@ -232,8 +256,10 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
   }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
     const Diagnosis diagnosis = options_.diagnostician != nullptr ? options_.diagnostician->diagnosis() : Diagnosis{};
-    html += (diagnosis.findings.empty() ? "<p>" : "<p class=down>") +
-            escaped_html(verdict_of(diagnosis, snapshot->row_count() != 0)) + "</p>\n";
+    const bool is_urgent = !diagnosis.findings.empty() && diagnosis.findings[0].severity <= Severity::kSoon;
+    html +=
+        (is_urgent ? "<p class=down>" : "<p>") + escaped_html(verdict_of(diagnosis, snapshot->row_count() != 0)) + "</p>\n";
+    append_causes(html, diagnosis);
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);
     append_nearest(html, *snapshot);

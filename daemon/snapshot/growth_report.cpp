@@ -223,7 +223,10 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
 }
 
 void write_growth(JsonWriter& json, const GrowthReport& report) {
-  json.field("polls", report.polls).field("seconds", report.seconds).field("enough", report.is_enough());
+  json.field("polls", report.polls)
+      .field("polls_needed", kMinGrowthPoints)
+      .field("seconds", report.seconds)
+      .field("enough", report.is_enough());
   json.field("moved", report.ranking.moved);
   json.open_list("growing");
   for (const Growth& row : report.ranking.growing) {

@@ -136,8 +136,9 @@ class Snapshot {
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// The labels of all rows, followed by padding.
   [[nodiscard]] std::string_view label_bytes() const { return labels_.view(); }
+  [[nodiscard]] RowLabels labels(std::size_t row) const { return rows_[row].labels(labels_.data()); }
   /// `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace.
-  [[nodiscard]] std::string_view label(std::size_t row) const { return rows_[row].labels(labels_.data()).text; }
+  [[nodiscard]] std::string_view label(std::size_t row) const { return labels(row).text; }
   [[nodiscard]] bool has(Figure figure, std::size_t row) const { return (rows_[row].figures & bit(figure)) != 0; }
   /// The figure's bits, in the catalogue's format. Requires has().
   [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const { return values(figure)[row]; }

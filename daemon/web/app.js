@@ -3,7 +3,7 @@
 import {element, meter} from './chart.js';
 import {TypesTable} from './table.js';
 import {TypeView} from './type.js';
-import {bytes, clock, count, duration, findingWords, grownText, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, urgency, verdict, withWords, ENOUGH} from './view.js';
+import {bytes, clock, count, duration, findingWords, grownText, growthToGo, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, uncheckedByReason, urgency, verdict, withWords, ENOUGH} from './view.js';
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
@@ -96,6 +96,18 @@ function drawFindings() {
 
 const empty = (text) => element('li', {class: 'empty'}, text);
 
+/** What the verdict's numbers count. */
+function drawCauses() {
+  at('causes').hidden = !state.findings;
+  if (!state.findings) return;
+  const {ruled_out: ruledOut, not_checked: unchecked} = state.findings;
+  setText(at('causes-title'), `${count(ruledOut.length)} causes ruled out, ${count(unchecked.length)} not checked: which, and why`);
+  const line = (why, causes) => element('li', {}, element('span', {}, why), element('span', {class: 'what'}, causes.map(readable).join(', ')),
+                                        element('span', {class: 'side'}, count(causes.length)));
+  at('cause-list').replaceChildren(...uncheckedByReason(state.findings).map(([why, causes]) => line(`Not checked: ${why}`, causes)),
+                                   line('Ruled out', ruledOut));
+}
+
 function nameOf(type) {
   return element('span', {}, element('a', {href: hrefOf(type), title: `allocator="${type.allocator}", type="${type.type}"`}, type.type),
                  element('span', {class: 'tag'}, type.allocator));
@@ -152,7 +164,7 @@ function drawGrowth() {
   const rows = (growth?.growing ?? []).slice(0, SHOWN).map(growthRow);
   if (rows.length === 0) {
     rows.push(empty(growth === null ? 'The history is off; key history of the configuration switches it on.'
-      : growth.enough ? 'Nothing grows steadily.' : 'It takes eight polls to distinguish growth from chance.'));
+      : growth.enough ? 'Nothing grows steadily.' : growthToGo(growth, state.memory.host.replay ? undefined : state.interval)));
   }
   const aside = (growth?.set_aside ?? []).slice(0, Math.max(0, 5 - rows.length));
   if (aside.length > 0) rows.push(empty('Larger than before, for a reason other than a leak:'), ...aside.map(asideRow));
@@ -169,7 +181,8 @@ function drawMemory() {
   const sum = parts.reduce((before, part) => before + part.bytes, 0);
   at('memory-bar').setAttribute('aria-label', parts.map((part) => `${part.name} ${percent(part.bytes / sum)}`).join(', '));
   at('memory-bar').replaceChildren(...parts.map((part) => {
-    const piece = element('i', {class: part.color, title: `${part.name}: ${bytes(part.bytes)}`});
+    const isThin = part.bytes < 0.004 * sum;  // nothing but its border
+    const piece = element('i', {class: `${part.color}${isThin ? ' thin' : ''}`, title: `${part.name}: ${bytes(part.bytes)}`});
     piece.style.width = `${100 * part.bytes / sum}%`;
     return piece;
   }));
@@ -310,6 +323,7 @@ function draw() {
   drawAge();
   drawVerdict();
   drawFindings();
+  drawCauses();
   drawProblems();
   drawGrowth();
   drawMemory();

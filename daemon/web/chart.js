@@ -18,17 +18,9 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The path of a sparkline in a box of 100 by 22, with gaps where the type was absent. */
-export function sparkPath(values) {
-  if (!values || values.length < 2) return '';
-  let least = Infinity;
-  let most = -Infinity;
-  for (const value of values) {
-    if (value === null) continue;
-    if (value < least) least = value;
-    if (value > most) most = value;
-  }
-  const height = most > least ? 18 / (most - least) : 0;
+/** The path of a sparkline in a box of 100 by 22, with gaps where the type was absent. `scale`: of sparkScale(). */
+export function sparkPath(values, scale) {
+  if (!scale) return '';
   let path = '';
   let isDown = false;
   values.forEach((value, index) => {
@@ -37,7 +29,7 @@ export function sparkPath(values) {
       return;
     }
     const x = (100 * index / (values.length - 1)).toFixed(1);
-    const y = (height ? 20 - (value - least) * height : 11).toFixed(1);
+    const y = (scale.span ? 20 - (value - scale.from) * 18 / scale.span : 20).toFixed(1);
     path += `${isDown ? 'L' : 'M'}${x} ${y}`;
     isDown = true;
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A table of any number of types: only visible rows are elements, and they are reused while scrolling.
 import {element, sparkPath, svg} from './chart.js';
-import {bytes, count, percent, rate} from './view.js';
+import {bytes, count, percent, rate, sparkScale} from './view.js';
 
 const ROW = 32;  // pixels, as in style.css
 const SPARE = 16;  // rows above and below those in view
@@ -29,7 +29,7 @@ const COLUMNS = [
   {id: 'growth', title: 'Growth', css: 'w-growth number middle', by: figure('growth_bytes_per_second'),
    text: (type, isEarly) => isEarly && type.growth_bytes_per_second ? 'too early' : amount('growth_bytes_per_second', rate)(type), hint: 'over the growth window of the configuration'},
   {id: 'failures', title: 'Failures', css: 'w-limit number wide', by: figure('failures'), text: amount('failures', count), hint: 'since boot'},
-  {id: 'spark', title: 'History', css: 'w-spark wide', by: undefined, hint: 'bytes in use, or objects, over the last hour at most'},
+  {id: 'spark', title: 'History', css: 'w-spark wide', by: undefined, hint: 'bytes in use, or objects, over the last hour at most, and how far the lowest is below the highest; the height of the box is at least 10 %'},
 ];
 
 export class TypesTable {
@@ -123,8 +123,9 @@ export class TypesTable {
     const link = element('a');
     cells.type.append(link);
     const path = svg('path', {class: 'spark'});
-    cells.spark.append(svg('svg', {viewBox: '0 0 100 22', preserveAspectRatio: 'none', 'aria-hidden': 'true'}, path));
-    return {row, cells, link, path};
+    const range = element('span', {class: 'quiet'});
+    cells.spark.append(svg('svg', {viewBox: '0 0 100 22', preserveAspectRatio: 'none', 'aria-hidden': 'true'}, path), range);
+    return {row, cells, link, path, range};
   }
 
   fill(line, index) {
@@ -142,7 +143,12 @@ export class TypesTable {
     line.cells.limit.classList.toggle('bad-text', used >= 0.995);
     line.cells.limit.classList.toggle('warn-text', used >= 0.9 && used < 0.995);
     line.cells.failures.classList.toggle('bad-text', type.failures > 0 && !type.fails_routinely);
-    line.path.setAttribute('d', sparkPath(this.series(type)));
+    const values = this.series(type);
+    const scale = sparkScale(values);
+    const text = type.bytes === undefined ? count : bytes;
+    line.path.setAttribute('d', sparkPath(values, scale));
+    line.range.textContent = scale ? percent(scale.most > 0 ? 1 - scale.least / scale.most : 0) : '';
+    line.cells.spark.title = scale ? `from ${text(scale.least)} to ${text(scale.most)}` : '';
   }
 
   /** Draws the visible rows. While scrolling, rows that left the view are reused for those that enter it. */

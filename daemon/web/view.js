@@ -131,6 +131,29 @@ export function verdict({types, findings}) {
   return {state: 'warn', text: `Nothing is wrong in the part that can be seen: ${examined}: ${words}; ${permit}.`};
 }
 
+/** Causes that could not be checked, by reason: [[why, [cause, ...]], ...], the reason of most first. */
+export function uncheckedByReason({not_checked: unchecked}) {
+  const causes = new Map();
+  for (const {cause, why} of unchecked) causes.set(why, [...causes.get(why) ?? [], cause]);
+  return [...causes].sort(([, a], [, b]) => b.length - a.length);
+}
+
+/** What remains until growth can be told from chance. `interval`: seconds between two polls; undefined: there will be no more. */
+export function growthToGo({polls, polls_needed: needed}, interval) {
+  const rest = interval === undefined ? '' : `; the rest takes ${duration(Math.max(1, needed - polls) * interval)}`;
+  return `${polls} of the ${needed} polls that it takes to distinguish growth from chance${rest}.`;
+}
+
+/** The lowest and the highest value of a sparkline, and its scale: a line of less than a tenth of the highest value stays low. */
+export function sparkScale(values) {
+  const known = (values ?? []).filter((value) => value !== null);
+  if (known.length < 2) return undefined;
+  let [least, most] = [Infinity, -Infinity];
+  for (const value of known) [least, most] = [Math.min(least, value), Math.max(most, value)];
+  const span = Math.max(most - least, 0.1 * most);
+  return {least, most, from: (least + most - span) / 2, span};
+}
+
 /** How urgent a finding is: "now", "6 hours left", "wasteful". */
 export const urgency = ({severity, seconds_left: left}) => severity === 'soon' && left !== null ? `${duration(left)} left` : severity;
 
@@ -140,11 +163,25 @@ export function findingWords({evidence, who, effect, explains}) {
     .map((text, index) => text && `${['', 'Who: ', '', 'This explains, too: '][index]}${text}`).filter(Boolean);
 }
 
+/** Parts by colour: eight colours, then the same with lines, with dots and with bars. The usual ones are plain. */
+const PARTS = [
+  ['page_cache', 'anonymous', 'slab_reclaimable', 'buffers', 'slab_unreclaimable', 'shared', 'page_tables', 'per_cpu_pages',
+   'memory_map', 'vmalloc', 'percpu', 'kernel_stacks', 'sockets', 'hugetlb', 'zswap', 'kernel_misc',
+   'swap_cache', 'tracing', 'gpu', 'zsmalloc', 'arc', 'cma', 'secondary_page_tables', 'detached', 'bounce', 'writeback_copies', 'balloon', 'hardware_corrupted'],
+  ['inactive', 'active', 'wired_other', 'buffers', 'kmem', 'laundry', 'page_tables', 'unswappable', 'user_wired', 'pv_entries', 'set_aside', 'cache']];
+
+/** The classes that draw a part: the same on each machine, whatever other parts there are. */
+export function lookOf(part) {
+  const known = Math.max(...PARTS.map((names) => names.indexOf(part)));
+  const index = known >= 0 ? known : 28 + [...part].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 4;  // added since
+  return `c${index % 8} t${Math.floor(index / 8)}`;
+}
+
 /** The parts of all memory, largest first, with unaccounted and free memory: they add up to the total. */
 export function memoryParts(memory) {
   if (!(memory.total_bytes > 0)) return [];
   const parts = memory.parts.filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes)
-    .map((part, index) => ({name: readable(part.part), bytes: part.bytes, color: `c${index % 8}`}));
+    .map((part) => ({name: readable(part.part), bytes: part.bytes, color: lookOf(part.part)}));
   if (memory.unaccounted_bytes > 0) parts.push({name: 'unaccounted', bytes: memory.unaccounted_bytes, color: 'crest'});
   if (memory.free_bytes > 0) parts.push({name: 'free', bytes: memory.free_bytes, color: 'cfree'});
   return parts;

@@ -8,6 +8,7 @@ import datetime
 import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,13 @@ import captures  # noqa: E402
 import node_packages  # noqa: E402
 import program  # noqa: E402
 
+# Reads the document that view.js should present, and prints what it makes of it.
+VIEW = """
+import {readFileSync} from 'node:fs';
+const view = await import(process.argv[1]);
+const asked = JSON.parse(readFileSync(0, 'utf8'));
+console.log(JSON.stringify(asked.map(([name, ...values]) => view[name](...values) ?? null)));
+"""
 CHROMIUM = shutil.which("chromium")
 PICTURES = os.path.join(os.environ.get("BUILD_DIR") or os.path.join(program.SOURCE_DIR, "build"), "pictures")
 LIMITS = "freebsd-15.0-amd64-2cpu-limits"
@@ -36,8 +44,53 @@ def held_at_the_end(name, *options):
     return daemon
 
 
+def view_of(*asked):
+    """What the functions of daemon/web/view.js return: [name, argument, ...] of each call."""
+    done = subprocess.run(["node", "--input-type=module", "-e", VIEW, os.path.join(program.SOURCE_DIR, "daemon", "web", "view.js")],
+                          input=json.dumps(asked), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def parts_of(source):
+    """Names of the parts of memory that a source in core/sources reports."""
+    with open(os.path.join(program.SOURCE_DIR, "core", "sources", source), encoding="utf-8") as file:
+        return sorted(set(re.findall(r'\{kAccountedBytes,\s*"([\w, ]+):', file.read())))
+
+
 def per_cpu_of_mbufs(directory):
     return captures.write_file(os.path.join(directory, "memstatd.yaml"), 'per_cpu: {types: ["mbuf.*"]}\n')
+
+
+@unittest.skipUnless(shutil.which("node"), "node is not installed (Debian package nodejs)")
+class Words(unittest.TestCase):
+    def test_each_part_of_memory_has_a_look_of_its_own(self):
+        for source, fewest in (("linux_memory.cpp", 25), ("freebsd_vm.cpp", 9)):
+            parts = [part for names in parts_of(source) for part in names.split(", ")]
+            self.assertGreaterEqual(len(parts), fewest, source)
+            looks = dict(zip(parts, view_of(*(["lookOf", part] for part in parts))))
+            self.assertEqual(len(set(looks.values())), len(looks), looks)
+            newer, = view_of(["lookOf", "a_part_of_a_later_kernel"])
+            self.assertNotIn(newer, looks.values())
+        memory = {"total_bytes": 100, "free_bytes": 10, "unaccounted_bytes": 0}
+        both = view_of(*(["memoryParts", {**memory, "parts": [{"part": "page_cache", "bytes": size}, {"part": "sockets", "bytes": 45}]}] for size in (40, 50)))
+        looks = [{part["name"]: part["color"] for part in parts} for parts in both]
+        self.assertEqual(looks[0], looks[1], "the color does not depend on the order")
+
+    def test_one_percent_is_no_cliff(self):
+        flat, steep, constant, empty, short = view_of(*(["sparkScale", values] for values in ([1000, None, 1010], [0, 100], [7, 7], [0, 0], [None, 3])))
+        self.assertEqual((flat["least"], flat["most"], flat["span"]), (1000, 1010, 101))
+        self.assertEqual((steep["from"], steep["span"]), (0, 100))
+        self.assertEqual((constant["span"], empty["span"], short), (0.7000000000000001, 0, None))
+
+    def test_what_growth_still_needs_is_counted_down(self):
+        self.assertEqual(view_of(*(["growthToGo", {"polls": polls, "polls_needed": 8}, *interval] for polls, interval in ((3, [10]), (7, [10]), (3, [])))), [
+            "3 of the 8 polls that it takes to distinguish growth from chance; the rest takes 50 seconds.",
+            "7 of the 8 polls that it takes to distinguish growth from chance; the rest takes 10 seconds.",
+            "3 of the 8 polls that it takes to distinguish growth from chance."])
+
+    def test_causes_that_were_not_checked_are_listed_by_reason(self):
+        unchecked = [{"cause": cause, "why": why} for cause, why in (("a", "no file"), ("b", "too few polls"), ("c", "too few polls"))]
+        self.assertEqual(view_of(["uncheckedByReason", {"not_checked": unchecked}]), [[["too few polls", ["b", "c"]], ["no file", ["a"]]]])
 
 
 @unittest.skipUnless(CHROMIUM, "chromium is not installed (Debian package chromium)")
@@ -66,7 +119,7 @@ class Page(unittest.TestCase):
 
     def test_a_freebsd_out_of_network_buffers(self):
         with program.temporary_directory() as directory, held_at_the_end(LIMITS, "--config", per_cpu_of_mbufs(directory)) as daemon:
-            looks = self.look(daemon, "overview,table,type,phone,colours,axe", "limits")
+            looks = self.look(daemon, "overview,table,type,phone,colours,axe,causes,plain,swatches", "limits")
             seen = looks["overview"]
             self.assertTrue(seen["host"].startswith(f"Replay of {LIMITS}"), seen["host"])
             self.assertIn("FreeBSD 15.0", seen["kernel"])
@@ -113,6 +166,36 @@ class Page(unittest.TestCase):
             self.assertEqual(looks["phone"]["cut"], [0, 0], "a table's text is cut off")
             self.assertNotEqual(looks["colours"]["light"], looks["colours"]["dark"])
             self.assertEqual(looks["axe"]["violations"], [])
+            self.check_causes(looks["causes"], looks["plain"], daemon)
+            self.assertEqual(len(looks["swatches"]["closest"]), 8)
+            for vision, (apart, *pair) in looks["swatches"]["closest"].items():
+                self.assertGreater(apart, 10, f"{pair} look alike to {vision}")
+
+    def check_causes(self, page, plain, daemon):
+        """The numbers of the verdict lead to a list with each cause and its reason, as the API has it; /plain is as wide as a phone."""
+        self.assertFalse(page["hidden"], "it is closed at first")
+        found = json.loads(daemon.request("/api/v1/findings")[2])
+        causes = {one["cause"]: one["why"] for one in found["not_checked"]}
+        self.assertEqual(page["summary"], f"{len(found['ruled_out'])} causes ruled out, {len(causes)} not checked: which, and why")
+        listed = {name.replace(" ", "_"): why.removeprefix("Not checked: ") for why, names, _ in page["rows"][:-1] for name in names.split(", ")}
+        self.assertEqual(listed, causes)
+        self.assertEqual(listed, {name: why for row in plain["reasons"][:-1] for why, _, names in [row.removeprefix("Not checked: ").rpartition(": ")] for name in names.split(", ")})
+        self.assertEqual(page["growth"], "3 of the 8 polls that it takes to distinguish growth from chance.")
+        self.assertIn("too few polls to distinguish growth from chance: 3 of 8", causes.values())
+        for text, title, path in page["ranges"]:
+            self.assertRegex(text, r" %$")
+            self.assertRegex(title, "^from .* to ")
+            heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", path)]
+            self.assertLessEqual(max(heights) - min(heights), 18 * 10 * (float(text[:-2].lstrip("< ")) + 0.1) / 100, f"{text} is drawn as a cliff: {path}")
+        self.assertEqual((plain["width"], plain["opened"]), ([390, 390], [390, 390]))
+        self.assertEqual(plain["weight"], "600", "this one is urgent")
+
+    def test_on_the_plain_page_only_what_is_urgent_is_bold(self):
+        with held_at_the_end("linux-6.1-2cpu-pools") as daemon:
+            severities = [one["severity"] for one in json.loads(daemon.request("/api/v1/findings")[2])["findings"]]
+            self.assertEqual(severities[0], "wasteful")
+            plain = self.look(daemon, "plain")["plain"]
+            self.assertEqual((plain["weight"], plain["width"]), ("400", [390, 390]))
 
     def test_a_type_on_two_memory_nodes(self):
         with held_at_the_end("linux-7.2-2cpu-2nodes-pools", "--tier", "full") as daemon:

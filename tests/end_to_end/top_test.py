@@ -174,7 +174,7 @@ class Lines(unittest.TestCase):
             self.assertEqual(found, [f"{poll} of 3" for poll in polls])
         rows = [line.split() for line in done.stdout.split("poll 3 of 3")[1].splitlines()[2:]]
         self.assertEqual(len(rows), 490)
-        self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "1.6M", "100%", "4096", "400", "+80K", "100%", "1532", "\u2581\u2588\u2588"])
+        self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "1.6M", "100%", "4096", "400", "+80K", "100%", "1532", "\u2581\u2588\u2588", "100%"])
 
 
 if __name__ == "__main__":

@@ -394,7 +394,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const GrowthEvidence& growth : evidence.growing) {
     const Kind& kind = kKinds[kind_of(evidence, growth)];
     if (kind.name != cause.name) continue;
-    // Parts of the account that overlap make the rest negative, and it rises to 0 as they part. That is nobody's memory.
+    // Parts of the account that overlap make the rest negative, and it rises to 0 as they part. No memory is allocated.
     if (kind.name == kUnaccountedGrowth && growth.now <= growth.gain / 2) continue;
     const auto to_limit = outlook(growth, growth.limit_seconds);
     const auto to_end = outlook(growth, growth.memory_seconds);

@@ -194,7 +194,7 @@ bool was_never_short(const Evidence& evidence) {
          evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= kWellAbove;
 }
 
-/// The groups at any depth that have had kills, if they are few; empty: many, none, or nobody looked.
+/// The groups at any depth that have had kills, if they are few. Empty: many, none, or group-limits was not inspected.
 std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
   constexpr std::size_t kMaxGroups = 3;
   std::vector<const Holder*> groups;

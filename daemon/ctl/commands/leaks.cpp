@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/diagnosis/growth.h"
+#include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
@@ -90,6 +91,13 @@ Report run_leaks(const CommandLine& options) {
 
 }  // namespace
 
+std::string polls_to_go(const GrowthAnswer& answer) {
+  const std::size_t more = kMinGrowthPoints - std::min(answer.polls, kMinGrowthPoints - 1);
+  const double each = answer.polls > 1 ? answer.seconds / static_cast<double>(answer.polls - 1) : 0;
+  return std::to_string(kMinGrowthPoints) + " are needed, " + std::to_string(more) + " more" +
+         (each > 0 ? ", which take " + duration_words(each * static_cast<double>(more)) : "");
+}
+
 ReportTable leaks_table(const GrowthAnswer& answer) {
   ReportTable table("growing", kLeaksColumns, 2);
   table.add_head("polls", std::uint64_t{answer.polls});
@@ -113,8 +121,7 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   const std::string window = std::to_string(answer.polls) + (answer.polls == 1 ? " poll in " : " polls in ") +
                              duration_text(std::round(answer.seconds));
   if (!answer.is_enough) {
-    report.problem = "the window is too short to distinguish growth from chance: " + window + ", and " +
-                     std::to_string(kMinGrowthPoints) + " are needed";
+    report.problem = "the window is too short to distinguish growth from chance: " + window + "; " + polls_to_go(answer);
   }
   const bool is_text = options.view.layout == Layout::kText;
   if (!answer.is_enough && options.view.layout != Layout::kJson) return report;

@@ -50,6 +50,8 @@ Report events_report(ReportSource& source, const ReportView& view, std::optional
 
 /// A row for each growing amount, fastest first; JSON starts with the window.
 ReportTable leaks_table(const GrowthAnswer& answer);
+/// How many polls growth still needs, as words after a number of polls: "8 are needed, 5 more, which take 50 s".
+std::string polls_to_go(const GrowthAnswer& answer);
 
 struct LeakOptions {
   WalkOptions walk;

@@ -232,7 +232,9 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   const bool is_blind = diagnosis.not_checked.size() > diagnosis.ruled_out.size();
   std::string_view nothing = is_blind ? "Nothing was found, but most could not be looked at: " : "Nothing is wrong: ";
   if (!is_blind && !diagnosis.view.is_whole()) nothing = "Nothing is wrong in the part that can be seen: ";
-  out += wrapped(diagnosis.findings.empty() ? std::string(nothing) + looked + "." : "(" + looked + ")", "", width);
+  const std::string which = is_verbose || diagnosis.not_checked.empty() ? "" : "; --verbose says why";
+  out += wrapped(diagnosis.findings.empty() ? std::string(nothing) + looked + which + "." : "(" + looked + which + ")", "",
+                 width);
   if (!is_verbose) return out;
   out += "Ruled out:\n";
   for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";
@@ -252,8 +254,8 @@ std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns) {
   const std::string window = counted(static_cast<double>(answer.polls), "poll") + " in " + duration_words(answer.seconds);
   if (!answer.is_enough) {
-    return "Nothing is wrong with it now. Whether it leaks is unknown after " + window + ": " +
-           std::to_string(kMinGrowthPoints) + " polls are needed (--for 1m, or --from a memstatd).\n";
+    return "Nothing is wrong with it now. Whether it leaks is unknown after " + window + ": " + polls_to_go(answer) +
+           " (--for 1m, or --from a memstatd).\n";
   }
   std::string out;
   for (const GrowthRow& row : answer.growing) {

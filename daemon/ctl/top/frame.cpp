@@ -15,6 +15,7 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::size_t kTrendColumns = 12;
+constexpr std::size_t kNameColumns = 16;  // of a name of usual length
 
 /// Exactly `width` columns: padded, or shortened in the middle.
 std::string fitted(std::string_view text, std::size_t width) { return to_left(shortened(text, width), width); }
@@ -38,8 +39,22 @@ struct TopColumn {
   std::size_t width;
   int rank;
 };
-enum ColumnNumber { kHost, kAllocator, kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kUsed, kFailed, kTrend, kColumnCount };
-/// For one host, everything except the trend fits into 80 columns.
+enum ColumnNumber {
+  kHost,
+  kAllocator,
+  kBytes,
+  kHeld,
+  kUse,
+  kSize,
+  kObjects,
+  kGrowth,
+  kUsed,
+  kFailed,
+  kTrend,
+  kRange,
+  kColumnCount
+};
+/// For one host, everything except the trend and its range fits into 80 columns.
 constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
                                                            {"ALLOC", 7, 8},
                                                            {"BYTES", 6, 1},
@@ -50,13 +65,21 @@ constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
                                                            {"GROWTH/s", 8, 3},
                                                            {"LIMIT", 5, 2},
                                                            {"FAILED", 6, 7},
-                                                           {"TREND", kTrendColumns, 10}}};
+                                                           {"TREND", kTrendColumns, 10},
+                                                           {"RANGE", 5, 11}}};
+
+/// How far the lowest of the last `count` amounts is below the highest.
+std::string range_text(const std::deque<std::uint64_t>& amounts, std::size_t count) {
+  if (amounts.empty()) return {};
+  const auto begin = amounts.end() - static_cast<std::ptrdiff_t>(std::min(amounts.size(), count));
+  const auto [least, most] = std::minmax_element(begin, amounts.end());
+  return *most == 0 ? "0%" : percent(static_cast<double>(*most - *least) / static_cast<double>(*most));
+}
 
 /// The columns that fit next to a name of usual length.
 std::array<bool, kColumnCount> columns_for(std::size_t width, bool has_hosts) {
-  constexpr std::size_t kName = 16;
   std::array<bool, kColumnCount> are_shown{};
-  std::size_t used = kName;
+  std::size_t used = kNameColumns;
   for (int rank = 0; rank < kColumnCount; ++rank) {
     for (std::size_t i = 0; i < kColumnCount; ++i) {
       if (kTopColumns[i].rank != rank || (i == kHost && !has_hosts)) continue;
@@ -67,20 +90,38 @@ std::array<bool, kColumnCount> columns_for(std::size_t width, bool has_hosts) {
   return are_shown;
 }
 
-/// A line of the table. The name gets the room that the columns leave.
-std::string table_line(std::size_t width, const std::array<bool, kColumnCount>& are_shown, const std::string& name,
-                       const std::array<std::string, kColumnCount>& cells) {
+/// The columns of the table for one screen.
+struct TableLayout {
+  std::array<bool, kColumnCount> are_shown{};
+  std::size_t name = 0;   ///< width
+  std::size_t trend = 0;  ///< width
+};
+
+/// Names get the room that the longest of them needs, a longer trend what is left.
+TableLayout layout_for(std::size_t width, bool has_hosts, std::size_t longest_name) {
+  TableLayout layout{.are_shown = columns_for(width, has_hosts), .trend = kTrendColumns};
   std::size_t left = width;
-  for (std::size_t i = 0; i < kColumnCount; ++i) left -= are_shown[i] ? std::min(left, kTopColumns[i].width + 1) : 0;
+  for (std::size_t i = 0; i < kColumnCount; ++i) {
+    left -= layout.are_shown[i] ? std::min(left, kTopColumns[i].width + 1) : 0;
+  }
+  layout.name = left;
+  if (!layout.are_shown[kTrend]) return layout;
+  layout.name = std::min(left, std::max(longest_name, kNameColumns));
+  layout.trend = std::min(TopModel::kTrendSamples, kTrendColumns + left - layout.name);
+  return layout;
+}
+
+std::string table_line(const TableLayout& layout, const std::string& name,
+                       const std::array<std::string, kColumnCount>& cells) {
   std::string line;
   for (const ColumnNumber i : {kHost, kAllocator}) {
-    if (are_shown[i]) line += fitted(cells[i], kTopColumns[i].width) + " ";
+    if (layout.are_shown[i]) line += fitted(cells[i], kTopColumns[i].width) + " ";
   }
-  line += fitted(name, left);
+  line += fitted(name, layout.name);
   for (std::size_t i = kBytes; i < kColumnCount; ++i) {
-    if (!are_shown[i]) continue;
+    if (!layout.are_shown[i]) continue;
     line += ' ';
-    line += i == kTrend ? to_left(cells[i], kTopColumns[i].width)
+    line += i == kTrend ? to_left(cells[i], layout.trend)
                         : to_right(shortened(cells[i], kTopColumns[i].width), kTopColumns[i].width);
   }
   return line;
@@ -101,6 +142,9 @@ struct TopModel::Page {
   [[nodiscard]] std::size_t room() const { return height > lines.size() + 1 ? height - lines.size() - 1 : 1; }
 };
 
+/// The minimum height of a trend, as a share of its highest amount: 1 % more must not look like a cliff.
+constexpr double kMinTrendShare = 0.1;
+
 std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t width, bool is_utf8) {
   constexpr std::array<const char*, 8> kBlocks{"\u2581", "\u2582", "\u2583", "\u2584",
                                                "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -109,9 +153,10 @@ std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t widt
   if (count == 0) return {};
   const auto begin = amounts.end() - static_cast<std::ptrdiff_t>(count);
   const auto [least, most] = std::minmax_element(begin, amounts.end());
+  const double span = std::max(static_cast<double>(*most - *least), kMinTrendShare * static_cast<double>(*most));
   std::string text;
   for (auto amount = begin; amount != amounts.end(); ++amount) {
-    const double part = *most == *least ? 0 : static_cast<double>(*amount - *least) / static_cast<double>(*most - *least);
+    const double part = span == 0 ? 0 : static_cast<double>(*amount - *least) / span;
     const auto height = static_cast<std::size_t>(std::lround(part * 7));
     text += (is_utf8 ? kBlocks : kAscii).at(height);
   }
@@ -186,16 +231,22 @@ void TopModel::add_types(Page& page) {
 
   const bool has_hosts =
       std::any_of(sample_.types.begin(), sample_.types.end(), [](const TypeRow& type) { return !type.host.empty(); });
-  const auto are_shown = columns_for(page.width, has_hosts);
-  std::array<std::string, kColumnCount> titles;
-  for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
-  page.add(table_line(page.width, are_shown, "TYPE", titles), Look::kHeading);
+  const std::size_t heading_line = page.lines.size();
+  page.add("", Look::kHeading);  // its columns depend on the rows in view
   const std::size_t room = page.room();
   page_ = room;
   const std::size_t at = selected_index();
   first_row_ = std::min(first_row_, at);
   if (at >= first_row_ + room) first_row_ = at - room + 1;
   if (shown_.size() <= first_row_ + room) first_row_ = shown_.size() > room ? shown_.size() - room : 0;
+  std::size_t longest = 0;
+  for (std::size_t i = first_row_; i < std::min(shown_.size(), first_row_ + room); ++i) {
+    longest = std::max(longest, width_of(printable(shown_[i].type->name)));
+  }
+  const TableLayout layout = layout_for(page.width, has_hosts, longest);
+  std::array<std::string, kColumnCount> titles;
+  for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
+  page.lines[heading_line].text = cut(table_line(layout, "TYPE", titles), page.width);
   for (std::size_t i = first_row_; i < std::min(shown_.size(), first_row_ + room); ++i) {
     const Shown& one = shown_[i];
     const TypeRow& type = *one.type;
@@ -211,8 +262,9 @@ void TopModel::add_types(Page& page) {
     cells[kObjects] = cell(type, kObjectsInUse, true);
     cells[kUsed] = one.used ? percent(std::min(*one.used, 9.99)) : "-";
     cells[kFailed] = cell(type, kFailures, true);
-    cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, kTrendColumns, page.is_utf8);
-    page.add(table_line(page.width, are_shown, printable(type.name), cells), one.look);
+    cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, layout.trend, page.is_utf8);
+    cells[kRange] = one.track == nullptr ? "" : range_text(one.track->amounts, layout.trend);
+    page.add(table_line(layout, printable(type.name), cells), one.look);
     page.lines.back().is_selected = i == at;
   }
   if (shown_.empty()) {
@@ -263,7 +315,12 @@ void TopModel::add_type(Page& page) const {
   if (one.growth) add("growth", growth_text(one.growth) + "/s");
   if (one.track != nullptr) {
     if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), Look::kCritical);
+    const auto [least, most] = std::minmax_element(one.track->amounts.begin(), one.track->amounts.end());
     add("trend", sparkline(one.track->amounts, kTrendSamples, page.is_utf8));
+    if (least != one.track->amounts.end()) {
+      const bool is_bytes = has(type, kBytesInUse);
+      add("", "from " + amount_text(*least, is_bytes, true) + " to " + amount_text(*most, is_bytes, true));
+    }
   }
   if (!type.also.empty()) add("also the caches", printable_bytes(other_names(type, ", ")));
   for (const Explanation& found : explain(type.allocator + "/" + type.name)) {
@@ -320,7 +377,8 @@ void TopModel::add_help(Page& page) {
                              "q Ctrl-C     back, quit",
                              "red: fails now, or at its limit",
                              "yellow: failed since boot, or above 80 %",
-                             "dim: memory that other types are part of"};
+                             "dim: memory that other types are part of",
+                             "TREND: at least 10 % of the amount high; RANGE: its change"};
   for (const char* text : kHelp) {
     if (page.lines.size() + 1 < page.height) page.add(text);
   }

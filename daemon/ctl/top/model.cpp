@@ -35,10 +35,8 @@ void TopModel::add(Sample sample, Heading heading) {
       track.failures = type.failures - std::min(type.failures, track.first_failures);
       track.amounts.push_back(amount_of(type));
       track.times_ns.push_back(sample_.time_ns);
-      if (track.amounts.size() > kTrendSamples) {
-        track.amounts.pop_front();
-        if (track.times_ns.size() > kTrendSamples) track.times_ns.pop_front();
-      }
+      if (track.amounts.size() > kTrendSamples) track.amounts.pop_front();
+      if (track.times_ns.size() > kGrowthSamples) track.times_ns.pop_front();
     }
     tracks_ = std::move(tracks);
   }

@@ -75,8 +75,9 @@ class TopModel {
   /// Share of a limit at which a type is near it (kWarning), and at it (kCritical).
   static constexpr double kNear = 0.8;
   static constexpr double kAtLimit = 0.95;
-  /// Number of samples in a trend.
-  static constexpr std::size_t kTrendSamples = 30;
+  /// Number of samples in a trend, and of those from which growth is computed.
+  static constexpr std::size_t kTrendSamples = 60;
+  static constexpr std::size_t kGrowthSamples = 30;
 
  private:
   enum class View { kTypes, kType, kCpus, kNodes, kHelp };

@@ -63,6 +63,69 @@ const scenarios = {
       await picture(page, hash ? 'phone-type' : 'phone');
     }
   },
+  /** What the verdict's numbers count. */
+  async causes() {
+    const page = await open();
+    result.hidden = await page.isVisible('#cause-list');
+    await page.focus('#causes-title');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#cause-list', {state: 'visible'});
+    result.summary = await text(page, '#causes-title');
+    result.rows = await page.$$eval('#cause-list li', (rows) => rows.map((row) => [...row.children].map((child) => child.textContent)));
+    result.growth = await text(page, '#growth-list');
+    result.ranges = await page.$$eval('#types-table tbody.rows-in-view .w-spark', (cells) => cells.map((cell) => [cell.textContent, cell.title, cell.querySelector('path').getAttribute('d')]));
+    await picture(page, 'causes');
+  },
+  /** The page without JavaScript, on a phone: its width, and the weight of its verdict. */
+  async plain() {
+    const page = await (await browser.newContext({viewport: {width: 390, height: 844}, javaScriptEnabled: false})).newPage();
+    await page.goto(`${url}plain`);
+    result.width = await width(page);
+    result.weight = await page.$eval('nav + p', (verdict) => getComputedStyle(verdict).fontWeight);
+    await page.click('summary');
+    result.reasons = await page.$$eval('details li', (all) => all.map((one) => one.innerText));
+    result.opened = await width(page);
+    await picture(page, 'plain');
+  },
+  /** How far the swatches of all parts are apart: the smallest mean difference of two in 0 to 255, by colour scheme and vision, and of which. */
+  async swatches() {
+    result.closest = {};
+    for (const dark of [false, true]) {
+      const page = await open({dark, bypassCSP: true});
+      await page.evaluate(() => {
+        const looks = [...Array(32).keys()].map((index) => `c${index % 8} t${Math.floor(index / 8)}`);
+        const swatch = (look, index) => {
+          const made = document.createElement('span');
+          made.className = `swatch ${look}`;
+          made.style.cssText = `position: fixed; top: 0; left: ${12 * index}px; width: 12px; height: 12px; border-radius: 0; z-index: 9`;
+          return made;
+        };
+        window.looks = [...looks, 'crest', 'cfree'];
+        document.body.append(...window.looks.map(swatch));
+      });
+      const session = await page.context().newCDPSession(page);
+      for (const type of ['none', 'deuteranopia', 'protanopia', 'tritanopia']) {
+        await session.send('Emulation.setEmulatedVisionDeficiency', {type});
+        const seen = (await page.screenshot({clip: {x: 0, y: 0, width: 12 * 34, height: 12}})).toString('base64');
+        result.closest[`${dark ? 'dark' : 'light'} ${type}`] = await page.evaluate(async (seen) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${seen}`;
+          await image.decode();
+          const context = Object.assign(document.createElement('canvas'), {width: 12 * 34, height: 12}).getContext('2d');
+          context.drawImage(image, 0, 0);
+          const pixels = window.looks.map((_, index) => context.getImageData(12 * index, 0, 12, 12).data);
+          let closest = [Infinity];
+          for (let one = 0; one < pixels.length; one++) {
+            for (let other = 0; other < one; other++) {
+              const apart = pixels[one].reduce((sum, value, at) => sum + Math.abs(value - pixels[other][at]), 0) / (12 * 12 * 3);
+              if (apart < closest[0]) closest = [apart, window.looks[one], window.looks[other]];
+            }
+          }
+          return closest;
+        }, seen);
+      }
+    }
+  },
   async colours() {
     const back = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     result.light = await back(await open());

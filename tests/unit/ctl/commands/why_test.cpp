@@ -92,7 +92,13 @@ TEST(Why, ATypeThatDoesNotLeakIsAnAnswer) {
   const std::vector<NamePattern> patterns{pattern_of("dentry")};
   EXPECT_THAT(growth_words(growth, patterns), HasSubstr("slab/dentry is not a leak: it grew by 1 MiB"));
   growth.is_enough = false;
-  EXPECT_THAT(growth_words(growth, patterns), HasSubstr("Whether it leaks is unknown after"));
+  growth.polls = 3;
+  growth.seconds = 20;
+  EXPECT_THAT(growth_words(growth, patterns),
+              HasSubstr("Whether it leaks is unknown after 3 polls in 20 s: 8 are needed, 5 more, which take 50 s ("));
+  growth.polls = 1;
+  growth.seconds = 0;
+  EXPECT_EQ(polls_to_go(growth), "8 are needed, 7 more") << "the interval is unknown";
 }
 
 TEST(Why, AMachineOfWhichLittleCanBeReadIsNotSaidToBeWell) {

@@ -236,10 +236,27 @@ TEST(TopModel, EveryScreenFitsAndKeepsTheSelectionOnIt) {
   }
 }
 
+TEST(TopModel, ALongerTrendGetsTheRoomOfAWideScreenAndNotTheNames) {
+  TopModel model;
+  for (std::int64_t second = 1; second <= 70; ++second) model.add(sample_of({type_of("dentry", 1000)}, second), {});
+  const auto row_of = [&](std::size_t width) {
+    for (const TopLine& line : model.frame(width, 20, false)) {
+      if (line.text.starts_with("slab ")) return line.text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(row_of(80), testing::MatchesRegex("slab    dentry +1000 [^_]*")) << "no room for a trend";
+  EXPECT_THAT(row_of(120), testing::MatchesRegex("slab    dentry {10,11} +1000 .* _+ +0%"));
+  const std::string wide = row_of(200);
+  EXPECT_THAT(wide, HasSubstr(" " + std::string(TopModel::kTrendSamples, '_') + " "));
+  EXPECT_EQ(wide.find(std::string(20, ' ')), std::string::npos) << "a gap: " << wide;
+}
+
 TEST(TopParts, SparklineAndBarHaveTheirWidths) {
   EXPECT_EQ(sparkline({}, 5, true), "");
   EXPECT_EQ(sparkline({0, 7, 14}, 5, false), "_=#");
   EXPECT_EQ(sparkline({5, 5, 5}, 2, false), "__");
+  EXPECT_EQ(sparkline({1000, 1010, 1000}, 3, false), "_._") << "1 % is not a cliff";
   const MachineMemory memory{.total = 100, .free = 25, .unaccounted = 25, .available = {}};
   EXPECT_EQ(memory_bar(memory, 10), "[####??  ]");
   EXPECT_EQ(memory_bar({.total = 100, .free = 200, .unaccounted = -5, .available = {}}, 6), "[    ]");

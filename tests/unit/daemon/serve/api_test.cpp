@@ -137,12 +137,13 @@ TEST_F(ApiTest, GrowthIsOfEachPollOnceAndOfTheAccountToo) {
     daemon_.poll();
   }
   const std::string growth = body_of(get("/api/v1/growth"));
-  EXPECT_THAT(growth, HasSubstr("\"polls\":20,\"seconds\":190,\"enough\":true,"));
+  EXPECT_THAT(growth, HasSubstr("\"polls\":20,\"polls_needed\":8,\"seconds\":190,\"enough\":true,"));
   EXPECT_THAT(growth, HasSubstr("{\"allocator\":\"account\",\"type\":\"unaccounted\",\"of\":\"bytes\",\"now\":"));
   EXPECT_THAT(growth,
               HasSubstr("{\"allocator\":\"slab\",\"type\":\"filp\",\"of\":\"bytes\",\"now\":2496000,\"grew\":2432000,"));
   EXPECT_THAT(growth, Not(HasSubstr("dentry")));
-  EXPECT_THAT(body_of(get("/api/v1/growth", "seconds=50")), HasSubstr("\"polls\":6,\"seconds\":50,\"enough\":false"));
+  EXPECT_THAT(body_of(get("/api/v1/growth", "seconds=50")),
+              HasSubstr("\"polls\":6,\"polls_needed\":8,\"seconds\":50,\"enough\":false"));
   EXPECT_EQ(get("/api/v1/growth", "seconds=0").status, 400);
 }
 
