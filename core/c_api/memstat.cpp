@@ -68,7 +68,9 @@ std::uint64_t malloc_cpu_figure(const memory_type* type, CpuField field, int cpu
 }
 
 std::uint64_t node_figure(const memory_type* type, NodeField field, int node) {
-  return type == nullptr || node < 0 ? 0 : type_of(type).node_figure(field, static_cast<std::uint32_t>(node));
+  const std::uint64_t figure =
+      type == nullptr || node < 0 ? 0 : type_of(type).node_figure(field, static_cast<std::uint32_t>(node));
+  return figure == memstat::kNoFigure ? 0 : figure;
 }
 
 /// Like snprintf.

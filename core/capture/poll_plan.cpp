@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/fixed_path.h"
+#include "core/base/kernel_address.h"
 #include "core/base/text.h"
 #include "core/capture/files.h"
 
@@ -24,8 +25,6 @@ PollPlace place_of(Kind kind) {
     default: return PollPlace::kFile;
   }
 }
-
-bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// `path` without ".", ".." and empty components; "" if it is too long.
 std::string normalized(std::string_view path) {
@@ -144,22 +143,6 @@ class Planner {
 
 PollPlan plan_poll(std::span<PollRecord> records, const std::vector<RecordedError>& standing_errors, const PollInfo& info) {
   return Planner(records).plan(standing_errors, info);
-}
-
-void zero_kernel_addresses(char* bytes, std::size_t size) {
-  const std::string_view text(bytes, size);
-  const std::size_t last = text.find_last_not_of('\0');
-  if (last == std::string_view::npos || text.substr(0, last).find('\0') != std::string_view::npos) return;
-  for (std::size_t i = 0; i < size;) {
-    if (!is_hex(bytes[i])) {
-      ++i;
-      continue;
-    }
-    const std::size_t begin = i;
-    while (i < size && is_hex(bytes[i])) ++i;
-    const auto is_f = [](char c) { return c == 'f' || c == 'F'; };
-    if (i - begin == 16 && std::all_of(bytes + begin, bytes + begin + 4, is_f)) std::fill(bytes + begin, bytes + i, '0');
-  }
 }
 
 }  // namespace memstat

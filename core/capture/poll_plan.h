@@ -39,9 +39,4 @@ struct PollPlan {
 /// cannot store: unsafe names, links that leave the file system, and ENOENT, which a replay returns anyway.
 PollPlan plan_poll(std::span<PollRecord> records, const std::vector<RecordedError>& standing_errors, const PollInfo& info);
 
-/// Replaces each kernel address in a text with zeros: a run of exactly 16 hexadecimal digits that begins with ffff, with or
-/// without 0x. The length does not change. Leaves the bytes unchanged if they are not text, that is, contain a NUL before
-/// the end.
-void zero_kernel_addresses(char* bytes, std::size_t size);
-
 }  // namespace memstat

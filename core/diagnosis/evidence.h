@@ -120,6 +120,7 @@ struct Evidence {
   double poll_seconds = 0;     ///< since the poll before; 0: there is none
   double uptime_seconds = 0;   ///< time since the kernel booted; 0: unknown
   double total_bytes = 0;      ///< size of memory; 0: unknown
+  double page_bytes = 4096;    ///< size of a page; 4096 if it is unknown
   std::optional<double> available_bytes = {};
   double slab_held_bytes = 0;  ///< sum over all slab caches; 0: unknown
 

@@ -39,8 +39,13 @@ std::string amount_text(double amount, bool is_bytes) { return is_bytes ? bytes_
 
 std::string percent_text(double share) {
   const double percent = 100 * share;
-  if (share < 1 && percent >= 99.5) return with_digits(99, " %");
-  return percent < 0.95 && percent > 0 ? with_digits(std::max(0.1, percent), " %") : with_digits(std::round(percent), " %");
+  if (share > 0 && percent < 0.05) return "less than 0.1 %";
+  if (share < 1 && percent >= 99.5) {  // rounding would make it all
+    std::array<char, 16> room{};
+    std::snprintf(room.data(), room.size(), "%.1f %%", std::floor(10 * percent) / 10);
+    return room.data();
+  }
+  return with_digits(percent < 0.95 ? percent : std::round(percent), " %");
 }
 
 std::string duration_words(double seconds) {

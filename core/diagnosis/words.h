@@ -15,7 +15,7 @@ std::string bytes_text(double bytes);
 std::string count_text(double count);
 /// bytes_text() or count_text().
 std::string amount_text(double amount, bool is_bytes);
-/// A share of 1 as "97 %", "0.4 %".
+/// A share of 1 as "97 %", "0.4 %". Never rounded to nothing or to all: "less than 0.1 %", "99.9 %".
 std::string percent_text(double share);
 /// "40 s", "12 min", "6 h", "3 d".
 std::string duration_words(double seconds);

@@ -56,8 +56,9 @@ class MemoryType {
   [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
   /// One more than the highest node that ever had figures; 0 if none. Node numbers may have gaps.
   [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
+  /// kNoFigure: there is no such node, or no figure.
   [[nodiscard]] std::uint64_t node_figure(NodeField field, std::uint32_t node) const {
-    return node_fields_.has(field) ? node_figures_.get(field, node) : 0;
+    return node_fields_.has(field) ? node_figures_.get(field, node) : kNoFigure;
   }
 
   /// Whether the last roster contained this type. A vanished type keeps its last roster figures and its slots until it is

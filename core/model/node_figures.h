@@ -17,18 +17,19 @@ class NodeFigures {
  public:
   NodeFigures() = default;
 
-  /// 0 if nothing is stored, for any node and field.
+  /// kNoFigure if nothing is stored, for any node and field.
   [[nodiscard]] std::uint64_t get(NodeField field, std::uint32_t node) const {
-    return node < node_count_ && fields_.has(field) ? values_[place(field, node)] : 0;
+    return node < node_count_ && fields_.has(field) ? values_[place(field, node)] : kNoFigure;
   }
 
   /// Whether take() of these fields of the staging's types has room.
   [[nodiscard]] bool has_room_for(const Staging& staging, NodeFieldMask fields) const {
     return fields.empty() || ((fields - fields_).empty() && staging.node_count() <= node_count_);
   }
-  /// A copy with room for these figures; new ones are 0. Throws std::bad_alloc.
+  /// A copy with room for these figures; new ones are kNoFigure. Throws std::bad_alloc.
   [[nodiscard]] NodeFigures with_room_for(const Staging& staging, NodeFieldMask fields) const;
-  /// Copies these fields of a staged type, for all nodes. Fields missing from the staging become 0. Requires room.
+  /// Copies these fields of a staged type, for all nodes. Fields and nodes missing from the staging become kNoFigure.
+  /// Requires room.
   void take(const Staging& staging, const StagedType& type, NodeFieldMask fields) noexcept;
 
  private:

@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "core/base/kernel_address.h"
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 #include "core/model/log_privacy.h"
@@ -41,6 +42,7 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   note_.clear();
   kernel_log_.clear();
   node_figures_.clear();
+  existing_nodes_.reset();
   node_fields_ = {};
   omitted_fields_ = {};
   omitted_cpu_fields_ = {};
@@ -61,6 +63,11 @@ void Staging::reserve(std::size_t type_count) {
 
 StagedType& Staging::add(std::string_view name, std::size_t longest) {
   if (types_.size() >= kMaxTypes || own_figures_.size() + node_figures_.size() >= kMaxOwnFigures) throw TooManyTypes();
+  if (has_kernel_address(name)) {  // before 4.7, the cache of a network namespace: nf_conntrack_ffffffff81a25e00
+    std::string& masked = repaired_names_.emplace_back(name);
+    zero_kernel_addresses(masked.data(), masked.size());
+    name = masked;
+  }
   if (!is_valid_label_text(name)) {
     name = utf8_prefix(repaired_names_.emplace_back(make_label_text(name)), longest);
   }

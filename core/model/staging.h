@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -170,7 +171,8 @@ class Staging {
   }
 
   /// Declares, after a reset and before the first type, that the types have these figures on nodes 0 to node_count - 1. At
-  /// most kMaxNodes; more are ignored. They are 0 until written.
+  /// most kMaxNodes; more are ignored. They are 0 until written; a node for which nothing is written does not exist, and has
+  /// no figures: node numbers may have gaps.
   void set_nodes(NodeFieldMask fields, std::uint32_t node_count) {
     node_fields_ = fields;
     node_count_ = fields.empty() ? 0 : std::min(node_count, kMaxNodes);
@@ -180,6 +182,7 @@ class Staging {
   /// One figure of a type on one node. Requires a field of node_fields() and a node below node_count(). The reference is
   /// valid until the next type is added.
   [[nodiscard]] std::uint64_t& node_figure(const StagedType& type, NodeField field, std::uint32_t node) {
+    existing_nodes_.set(node);
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
   }
   /// All figures of a type: [node][field by rank].
@@ -189,6 +192,8 @@ class Staging {
   [[nodiscard]] std::uint64_t node_figure(const StagedType& type, NodeField field, std::uint32_t node) const {
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
   }
+  [[nodiscard]] bool has_node(std::uint32_t node) const { return existing_nodes_.test(node); }
+  [[nodiscard]] std::uint32_t existing_nodes() const { return static_cast<std::uint32_t>(existing_nodes_.count()); }
 
   /// Figures that belong to no type. Cleared by reset().
   [[nodiscard]] StagedStatistics& statistics() { return statistics_; }
@@ -249,6 +254,7 @@ class Staging {
   std::string note_;
   std::string kernel_log_;
   std::vector<std::uint64_t> node_figures_;  // [type][node][field by rank]
+  std::bitset<kMaxNodes> existing_nodes_;    // with a figure of any type
   NodeFieldMask node_fields_;
   std::uint32_t node_count_ = 0;
   CpuFieldMask cpu_fields_;

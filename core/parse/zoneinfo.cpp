@@ -78,20 +78,22 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
   std::optional<std::uint64_t> managed;
   std::string_view line;
   for (; peek(line); skip()) {
-    if (!begins_with_one_of(line, "Nphlmbc")) continue;
+    if (!begins_with_one_of(line, "Nphlmbcn")) continue;
     std::string_view word;
     next_word(line, word);
     if (word == "Node") return fail(zone.offset, kCutShort);
     if (word == "protection:") {
-      if (!free || !present || !managed) return fail(zone.offset, "a zone lacks its free, present or managed pages");
+      if (!free || !present) return fail(zone.offset, "a zone lacks its free or present pages");
       zone.free = *free;
       zone.present = *present;
-      zone.managed = *managed;
+      zone.managed = managed.value_or(*present);
       is_whole_ = zone.present == 0;
       skip();
       return true;
     }
     std::optional<std::uint64_t>* figure = nullptr;
+    if (take_count(word, line, zone)) continue;
+    if (problem_) return false;
     if (word == "pages") {
       if (next_word(line, word) && word == "free") figure = &free;
     } else if (word == "present") {
@@ -112,12 +114,28 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
   return fail(zone.offset, kCutShort);
 }
 
+/// Kernels before 4.8 print these counts before the zone's `protection`, later ones after it.
+bool ZoneInfoReader::take_count(std::string_view word, std::string_view rest, ZoneInfo& zone) {
+  std::optional<std::uint64_t>* figure = nullptr;
+  if (word == "nr_free_cma") {
+    figure = &zone.free_cma;
+  } else if (word == "node_unreclaimable:" || word == "all_unreclaimable:") {
+    figure = &zone.unreclaimable;
+  } else if (word.starts_with(kNumaPrefix)) {
+    const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
+    if (place < ZoneInfo::kNumaEvents.size()) figure = &zone.numa_events[place];
+  }
+  if (figure == nullptr) return false;
+  if (!figure->has_value()) *figure = number_of(rest);
+  return figure->has_value() || fail(offset(), "expected a number");
+}
+
 bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
   if (is_first_) return false;
   std::optional<std::uint64_t> cpu;
   std::string_view line;
   for (; peek(line); skip()) {
-    if (!begins_with_one_of(line, "Nscn")) continue;
+    if (!begins_with_one_of(line, "Nscna")) continue;
     std::string_view word;
     std::string_view rest = line;
     next_word(rest, word);
@@ -135,16 +153,8 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       set = {*cpu, static_cast<std::uint64_t>(std::max<std::int64_t>(*pages, 0))};
       skip();
       return true;
-    } else if (word == "nr_free_cma" || word == "node_unreclaimable:") {
-      auto& figure = word.ends_with(':') ? zone.unreclaimable : zone.free_cma;
-      if (figure) continue;
-      figure = number_of(rest);
-      if (!figure) return fail(offset(), "expected a number");
-    } else if (word.starts_with(kNumaPrefix)) {
-      const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
-      if (place == ZoneInfo::kNumaEvents.size() || zone.numa_events[place]) continue;
-      zone.numa_events[place] = number_of(rest);
-      if (!zone.numa_events[place]) return fail(offset(), "expected a number of events");
+    } else if (!take_count(word, rest, zone) && problem_) {
+      return false;
     }
   }
   return is_whole_ ? false : fail(zone.offset, kCutShort);

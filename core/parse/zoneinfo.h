@@ -14,16 +14,17 @@
 //           promo    7990              newer kernels only
 //           cma      0                 since 5.12
 //           present  98206             0: no such memory; the zone then ends with `protection`
-//           managed  92552
+//           managed  92552             since 3.9; before, `present` has what the allocator manages
 //           protection: (0, 0, 0)
-//         numa_hit     6568            with CONFIG_NUMA
+//         numa_hit     6568            with CONFIG_NUMA; before `protection` until 4.7
 //         nr_free_cma  0               in contiguous memory areas, which only movable pages may use
 //         ...
 //     pagesets
 //       cpu: 0                         online CPUs, ascending
 //                 count:    951
 //                 ...
-//     node_unreclaimable:  0           1: kswapd has given up on the node (all_unreclaimable before 4.12)
+//     node_unreclaimable:  0           1: kswapd has given up on the node (all_unreclaimable before 4.12; until 4.7, on
+//                                      the zone)
 //     start_pfn:           1           newer kernels append lines
 #pragma once
 
@@ -63,7 +64,7 @@ struct ZoneInfo {
   std::optional<std::uint64_t> cma;  ///< Pages in contiguous memory areas, free or not.
   /// These two are complete only after the last page set.
   std::optional<std::uint64_t> free_cma;
-  std::optional<std::uint64_t> unreclaimable;  ///< 1 while kswapd has given up on the node.
+  std::optional<std::uint64_t> unreclaimable;  ///< 1 while kswapd has given up on the node, or before 4.8 on the zone.
   /// Since boot. Nothing if this kernel does not count them. Complete after the last page set.
   std::array<std::optional<std::uint64_t>, kNumaEvents.size()> numa_events;
 };
@@ -99,6 +100,8 @@ class ZoneInfoReader {
   [[nodiscard]] std::size_t offset() const { return text_.size() - rest_.size(); }
   bool fail(std::size_t offset, std::string_view detail);
   bool read_head(ZoneInfo& zone);
+  /// Stores a count that `word` names. False: it names none, or problem() has what is wrong with it.
+  bool take_count(std::string_view word, std::string_view rest, ZoneInfo& zone);
 
   std::string_view text_;
   std::string_view rest_;

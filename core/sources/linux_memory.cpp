@@ -31,7 +31,9 @@
 // disks and firmware. They are the unaccounted memory.
 //
 // A part is missing if the kernel has such memory but reports no value, or if the file cannot be read. Kernels before 6.1 do
-// not count secondary page tables, and those before 6.10 do not count the memory map of hot-plugged memory.
+// not count secondary page tables, and those before 6.10 do not count the memory map of hot-plugged memory. Before 4.4,
+// VmallocUsed is address space, with that of devices; VmallocChunk is 0 since. Before 4.16 no line has the huge pages of
+// all sizes, so their pools are read. Before 2.6.19 `slab` stands for both kinds of slab memory.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -46,6 +48,7 @@
 #include "core/model/page_metrics.h"
 #include "core/model/zfs_metrics.h"
 #include "core/parse/key_values.h"
+#include "core/parse/memory_amounts.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_memory {
@@ -109,6 +112,9 @@ constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kArcstats = "/proc/spl/kstat/zfs/arcstats";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
+constexpr std::string_view kHyperVBalloon = "/sys/kernel/debug/hv-balloon";
+constexpr std::string_view kPoolDirectory = "/sys/kernel/mm/hugepages";
+constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 
 /// Other zram devices are not read.
 constexpr std::string_view kSeldomFiles[] = {kZpool,
@@ -138,15 +144,13 @@ struct State final : ReaderState {
   Buffer scratch;
 };
 
-using Amount = std::optional<std::uint64_t>;  // bytes; nothing if not reported
-
 constexpr std::string_view kLines[] = {
     "MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
     "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
     "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
     "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
     "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
-    "HugePages_Total", "Hugepagesize",      "Hugetlb"};
+    "HugePages_Total", "Hugepagesize",      "Hugetlb",       "Slab",         "VmallocChunk"};
 using Line = ListedName<kLines>;
 
 constexpr std::string_view kCounters[] = {
@@ -154,31 +158,6 @@ constexpr std::string_view kCounters[] = {
     "nr_foll_pin_acquired", "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold",
     "nr_memmap_pages",      "balloon_inflate",      "balloon_deflate"};
 using Counter = ListedName<kCounters>;
-
-Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
-/// The figures are not read at the same instant, so the larger one may have become the smaller one.
-std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
-Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
-Amount times(Amount count, std::uint64_t size) {
-  std::uint64_t product = 0;
-  if (!count || __builtin_mul_overflow(*count, size, &product)) return std::nullopt;
-  return product;
-}
-
-/// Pages on per-CPU lists of all zones: "count: N" below "cpu: N". Nothing if the text is truncated or malformed.
-Amount count_cpu_pages(std::string_view zoneinfo) {
-  if (!zoneinfo.ends_with('\n')) return std::nullopt;
-  Amount pages;
-  std::string_view line;
-  std::string_view word;
-  while (next_line(zoneinfo, line)) {
-    if (!next_word(line, word) || word != "count:") continue;
-    const auto count = next_word(line, word) ? parse_u64(word) : std::nullopt;
-    if (!count) return std::nullopt;
-    pages = saturating_sum(pages.value_or(0), *count);
-  }
-  return pages;
-}
 
 /// Counts the pages of contiguous memory areas that drivers hold. Free ones are in MemFree, and those lent to processes are
 /// in their parts. Areas for huge pages ("hugetlb0") are in the pools.
@@ -219,29 +198,6 @@ class CmaPages {
   bool is_reported_ = true;
 };
 
-/// Pages of all TCP and UDP sockets: "TCP: inuse N orphan N tw N alloc N mem N". Nothing if neither line has them.
-Amount count_socket_pages(std::string_view sockstat) {
-  if (!sockstat.ends_with('\n')) return std::nullopt;
-  Amount pages;
-  std::string_view line;
-  std::string_view word;
-  while (next_line(sockstat, line)) {
-    if (!next_word(line, word) || (word != "TCP:" && word != "UDP:")) continue;
-    std::string_view value;
-    while (next_word(line, word) && next_word(line, value)) {
-      if (word == "mem") pages = sum_of(pages, parse_u64(value));
-    }
-  }
-  return pages;
-}
-
-/// Parses "N" or, if tracing was never used, "N (expanded: N)", in kB.
-Amount tracing_bytes(std::string_view text) {
-  std::string_view rest = trim(text);
-  std::string_view word;
-  return next_word(rest, word) ? times(parse_u64(word), 1024) : std::nullopt;
-}
-
 struct Files {
   Amount socket_pages;
   Amount tracing;  ///< B
@@ -250,6 +206,8 @@ struct Files {
   Amount zswap_pool;  ///< B
   Amount overcommit_mode;
   ArcStats arc;
+  Amount huge_pools;       ///< B of all pools; nothing: not read, or not complete
+  Amount hyperv_balloon;   ///< B
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
@@ -273,6 +231,10 @@ void parse_files(std::string_view bundle, CmaPages& cma, Files& files) {
       files.arc = read_arcstats(content);
     } else if (path == kOvercommit) {
       files.overcommit_mode = parse_u64(trim(content));
+    } else if (path == kHyperVBalloon) {
+      files.hyperv_balloon = hyperv_bytes(content);
+    } else if (const std::string_view pool = component_after(path, kPools, file); !pool.empty()) {
+      files.huge_pools = sum_of(files.huge_pools, pool_bytes(pool, content));
     } else if (const std::string_view area = component_after(path, kCmaAreas, file); !area.empty()) {
       cma.take(area, file, parse_u64(trim(content)));
     }
@@ -299,8 +261,9 @@ bool are_stacks_mapped(Stacks known, Amount vmalloc, Amount stacks) {
 Amount unmapped_pages(const std::array<KeyedNumber, std::size(kLines)>& lines, Amount isolated) {
   Amount lists = isolated.value_or(0);
   for (const Line line : {Line("Active"), Line("Inactive"), Line("Unevictable")}) {
-    if (!lines[line].value) return std::nullopt;
-    lists = sum_of(lists, lines[line].value);
+    const bool is_optional = line == Line("Unevictable");  // before 2.6.28 there is no such list
+    if (!lines[line].value && !is_optional) return std::nullopt;
+    lists = sum_of(lists, lines[line].value).value_or(0);
   }
   for (const Line line : {Line("AnonPages"), Line("Cached"), Line("Buffers")}) lists = without(lists, lines[line].value);
   return lists;
@@ -316,11 +279,24 @@ Counters read_counters(std::string_view vmstat) {
   return counters;
 }
 
-/// Linux 6.12 lacks the line, but counts virtio's balloon by events.
-Amount balloon_bytes(const Lines& lines, const Counters& counters, std::uint64_t page) {
+/// Linux 6.12 lacks the line, but counts virtio's balloon by events. Other drivers do not count them, so without an event
+/// the amount is unknown.
+Amount balloon_bytes(const Lines& lines, const Counters& counters, const Files& files, std::uint64_t page) {
   if (const Amount reported = lines[Line("Balloon")].value) return reported;
+  if (files.hyperv_balloon) return files.hyperv_balloon;
   const auto pages = [&](Counter number) { return times(counters[number].value, page); };
-  return without(pages("balloon_inflate"), pages("balloon_deflate"));
+  const Amount inflated = pages("balloon_inflate");
+  return inflated.value_or(0) != 0 ? without(inflated, pages("balloon_deflate")) : std::nullopt;
+}
+
+/// Slab memory. Nothing is missing if the kernel reports only the sum.
+void add_slab(const Lines& lines, Accounts& accounts) {
+  const Amount reclaimable = lines[Line("SReclaimable")].value;
+  const Amount unreclaimable = lines[Line("SUnreclaim")].value;
+  const Amount both = lines[Line("Slab")].value;
+  if (!reclaimable && !unreclaimable && both) return accounts.add("slab", both);
+  accounts.add("slab_reclaimable", reclaimable);
+  accounts.add("slab_unreclaimable", unreclaimable);
 }
 
 void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Lines& lines, const Counters& counters,
@@ -338,12 +314,12 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add("swap_cache", swapped);
   accounts.add("detached", without(unmapped, swapped));
 
-  accounts.add("slab_reclaimable", line("SReclaimable"));
-  accounts.add("slab_unreclaimable", line("SUnreclaim"));
+  add_slab(lines, accounts);
   accounts.add_if_reported("kernel_misc", without(line("KReclaimable"), line("SReclaimable")));
   accounts.add("kernel_stacks", line("KernelStack"));
-  // Always 0 before 5.3, although every kernel has vmalloc areas.
-  const Amount vmalloc = line("VmallocUsed").value_or(0) != 0 ? line("VmallocUsed") : std::nullopt;
+  // Always 0 from 4.4 to 5.2, although every kernel has vmalloc areas.
+  const bool is_memory = line("VmallocUsed").value_or(0) != 0 && line("VmallocChunk").value_or(0) == 0;
+  const Amount vmalloc = is_memory ? line("VmallocUsed") : std::nullopt;
   const bool is_mapped = are_stacks_mapped(stacks, vmalloc, line("KernelStack"));
   accounts.add("vmalloc", is_mapped ? without(vmalloc, line("KernelStack")) : vmalloc);
   accounts.add("page_tables", line("PageTables"));
@@ -352,9 +328,11 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add("per_cpu_pages", times(files.cpu_pages, page));
   accounts.add("memory_map", pages("nr_memmap_pages"));
 
-  // Kernels before 4.16 report only the pool of the default size.
-  accounts.add_if_reported(
-      "hugetlb", line("Hugetlb") ? line("Hugetlb") : times(line("HugePages_Total"), line("Hugepagesize").value_or(0)));
+  // Without the line, the number of pages is that of the pool of the default size.
+  const Amount default_pool = times(line("HugePages_Total"), line("Hugepagesize").value_or(0));
+  accounts.add_if_reported("hugetlb", line("Hugetlb")    ? line("Hugetlb")
+                                      : files.huge_pools ? files.huge_pools
+                                                         : default_pool);
   if (line("CmaTotal").value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
   // meminfo has no line before 5.19, but a kernel with the parameter has the pool.
   const Amount zswap = line("Zswap") ? line("Zswap") : files.zswap_pool;
@@ -369,7 +347,7 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add_if_reported("tracing", files.tracing);
   accounts.add_if_reported("arc", files.arc.size);
 
-  const Amount balloon = balloon_bytes(lines, counters, page);
+  const Amount balloon = balloon_bytes(lines, counters, files, page);
   const std::uint64_t rest = without(without(*line("MemTotal"), *line("MemFree")), accounts.sum());
   if (balloon) accounts.add_if_reported("balloon", rest >= *balloon ? *balloon : 0);
   const Amount sockets = times(files.socket_pages, page);
@@ -378,7 +356,8 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
 }
 
 /// Figures outside the account: swap, commitments, and views of memory that is in a part.
-void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_size, StagedStatistics& statistics) {
+void add_views(const Lines& lines, const Counters& counters, const Files& files, std::uint64_t page_size,
+               StagedStatistics& statistics) {
   struct View {
     Line line;
     const SystemMetric* metric;
@@ -399,7 +378,7 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount pins =
           without(counters[Counter("nr_foll_pin_acquired")].value, counters[Counter("nr_foll_pin_released")].value))
     statistics.add(kPagePins, *pins);
-  if (const Amount balloon = balloon_bytes(lines, counters, page_size)) statistics.add(kBalloonBytes, *balloon);
+  if (const Amount balloon = balloon_bytes(lines, counters, files, page_size)) statistics.add(kBalloonBytes, *balloon);
 }
 
 constexpr std::array<std::string_view, 5> kZramParts = {"original", "compressed", "held", "limit", "peak"};
@@ -450,7 +429,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const Counters counters = read_counters(raw.parts[kVmstatPart].view());
   add_parts(files, raw.page_size, state.stacks, lines, counters, accounts);
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
-  add_views(lines, counters, raw.page_size, staging.statistics());
+  add_views(lines, counters, files, raw.page_size, staging.statistics());
   add_zram(raw.parts[kSeldomPart].view(), staging.statistics());
   accounts.finish(*lines[Line("MemTotal")].value, *lines[Line("MemFree")].value);
   return {};
@@ -466,6 +445,14 @@ Stacks kind_of_stacks(std::string_view vmallocinfo) {
   return Stacks::kPages;
 }
 
+/// Lists the huge page pools for a kernel whose meminfo does not sum them up.
+void list_pools(KernelView& view, Buffer& scratch, FileList& list) {
+  if (!view.read_file(kMeminfo, scratch) || scratch.view().find("\nHugetlb:") != std::string_view::npos) return;
+  std::vector<std::string> pools;
+  if (!view.list_directory(kPoolDirectory, pools)) return;
+  for (const std::string& pool : pools) list.push_back(std::string(kPools) + pool + "/nr_hugepages");
+}
+
 /// Finds this kernel's files besides meminfo and vmstat. An unavailable file is a missing part, not an error.
 void find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
@@ -479,7 +466,8 @@ void find_files(KernelView& view, ListTime when, State& state) {
       }
     }
   }
-  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing, kArcstats}) {
+  list_pools(view, state.scratch, list);
+  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing, kArcstats, kHyperVBalloon}) {
     static_cast<void>(list_file(view, when, path, list));
   }
   // Not worth a descriptor each.
@@ -508,11 +496,15 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {
-    kCmaDirectory,  "/sys/kernel/debug/zswap", "/sys/devices/virtual/block", "/sys/module/zswap/parameters",
-    "/proc/sys/vm", "/proc/spl/kstat/zfs"};
+constexpr std::string_view kReopened[] = {kCmaDirectory,
+                                          kPoolDirectory,
+                                          "/sys/kernel/debug/zswap",
+                                          "/sys/devices/virtual/block",
+                                          "/sys/module/zswap/parameters",
+                                          "/proc/sys/vm",
+                                          "/proc/spl/kstat/zfs"};
 
-constexpr std::string_view kDebugfs[] = {kZswapPool};
+constexpr std::string_view kDebugfs[] = {kZswapPool, kHyperVBalloon};
 
 constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "anonymous: AnonPages"},
@@ -524,15 +516,18 @@ constexpr MetricOrigin kOrigins[] = {
      "detached: Active + Inactive + Unevictable + nr_isolated_* - AnonPages - Cached - Buffers - swap_cache"},
     {kAccountedBytes, "slab_reclaimable: SReclaimable"},
     {kAccountedBytes, "slab_unreclaimable: SUnreclaim"},
+    {kAccountedBytes, "slab: Slab, of a kernel that reports neither of the two"},
     {kAccountedBytes, "kernel_misc: KReclaimable - SReclaimable"},
     {kAccountedBytes, "kernel_stacks: KernelStack"},
-    {kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter if stacks are not areas)"},
+    {kAccountedBytes,
+     "vmalloc: VmallocUsed - KernelStack (without the latter if stacks are not areas), unless VmallocChunk shows that it is "
+     "address space"},
     {kAccountedBytes, "page_tables: PageTables"},
     {kAccountedBytes, "secondary_page_tables: SecPageTables"},
     {kAccountedBytes, "percpu: Percpu"},
     {kAccountedBytes, "per_cpu_pages: count of all pagesets in /proc/zoneinfo x page size"},
     {kAccountedBytes, "memory_map: nr_memmap_pages x page size"},
-    {kAccountedBytes, "hugetlb: Hugetlb"},
+    {kAccountedBytes, "hugetlb: Hugetlb, or the sum over /sys/kernel/mm/hugepages"},
     {kAccountedBytes,
      "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, "
      "of /sys/kernel/mm/cma/AREA x page size, without areas of huge pages"},
@@ -543,7 +538,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
     {kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
     {kAccountedBytes,
-     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 if MemTotal does not include it"},
+     "balloon: Balloon, or pages_ballooned of Hyper-V's driver in debugfs, or (balloon_inflate - balloon_deflate) x page "
+     "size, 0 if MemTotal does not include it"},
     {kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
     {kAccountedBytes, "arc: size of /proc/spl/kstat/zfs/arcstats"},
     {kAccountedBytes,
@@ -562,7 +558,9 @@ constexpr MetricOrigin kOrigins[] = {
     {kCommittedBytes, "Committed_AS"},
     {kLockedBytes, "Mlocked"},
     {kUnevictableBytes, "Unevictable"},
-    {kBalloonBytes, "Balloon, or (balloon_inflate - balloon_deflate) of vmstat x page size"},
+    {kBalloonBytes,
+     "Balloon, or pages_ballooned of /sys/kernel/debug/hv-balloon, or (balloon_inflate - balloon_deflate) of vmstat x page "
+     "size if the driver counts them"},
     {kAnonymousHugeBytes, "AnonHugePages"},
     {kDirtyBytes, "Dirty"},
     {kWritebackBytes, "Writeback"},
@@ -580,7 +578,7 @@ extern const SourceDescriptor descriptor{
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 8,
+    .max_files = 9,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

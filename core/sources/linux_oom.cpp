@@ -79,6 +79,7 @@ struct Counter {
 };
 /// In addition to allocstall_*. In the order of Linux 5.10; other orders only cost a little time.
 constexpr Counter kVmCounters[] = {
+    {"workingset_refault", &kRefaultedPages, "file"},  // before 5.9, which counts those of anonymous memory too
     {"workingset_refault_anon", &kRefaultedPages, "anon"},
     {"workingset_refault_file", &kRefaultedPages, "file"},
     {"nr_throttled_written", &kThrottledWrites},
@@ -100,7 +101,21 @@ constexpr Counter kVmCounters[] = {
     {"zswpin", &kZswapPages, "in"},
     {"zswpout", &kZswapPages, "out"},
     {"zswpwb", &kZswapPages, "writeback"},
+    {"allocstall", &kAllocationStalls, "all"},  // before 4.8
 };
+
+/// The sum of the zones' counters of that name, which kernels before 4.8 have instead of one; nothing: no zone has it.
+std::optional<std::uint64_t> sum_of_zones(std::string_view text, const Counter& counter) {
+  if (counter.metric != &kReclaimedPages && counter.metric != &kReclaimScannedPages) return std::nullopt;
+  const std::string prefix = std::string(counter.key) + "_";
+  ZoneCounters zones(prefix);
+  static_cast<void>(read_vm_counters(text, {}, zones));  // was read without an error
+  std::optional<std::uint64_t> sum;
+  for (const ZoneCounters::Counter& zone : zones.counters()) {
+    if (zone.zone != "throttle") sum = sum.value_or(0) + zone.value;  // pgscan_direct_throttle
+  }
+  return sum;
+}
 
 Result<void> parse_counters(std::string_view text, Staging& staging) {
   auto numbers = keyed_numbers(kVmCounters, &Counter::key);
@@ -114,7 +129,8 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const Counter& counter = kVmCounters[i];
-    if (numbers[i].value) statistics.add(*counter.metric, *numbers[i].value, {counter.label, counter.second_label});
+    const auto value = numbers[i].value ? numbers[i].value : sum_of_zones(text, counter);
+    if (value) statistics.add(*counter.metric, *value, {counter.label, counter.second_label});
   }
   if (statistics.entries().empty()) {
     return data_error(kCountersFile, text.size(),
@@ -149,7 +165,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 /// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS). It then has all reclaim counters, otherwise none.
 bool counts_events(std::string_view text) {
   const auto has = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
-  return has("allocstall_") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are not events
+  return has("allocstall") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are not events
 }
 
 /// On a kernel without pressure stall information (CONFIG_PSI, or psi=0) that part remains empty. After a successful parse
@@ -184,14 +200,14 @@ Result<void> open(KernelView& view, RawBytes&) {
 
 constexpr MetricOrigin kOrigins[] = {
     {kOomKills, "oom_kill, of vmstat"},
-    {kAllocationStalls, "allocstall_*, of vmstat"},
+    {kAllocationStalls, "allocstall_*, of vmstat (allocstall before 4.8, of all zones)"},
     {kReclaimThrottles, "pgscan_direct_throttle, of vmstat"},
     {kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
-    {kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat"},
-    {kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat"},
+    {kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat (sums over zones before 4.8)"},
+    {kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat (sums over zones before 4.8)"},
     {kLruScannedPages, "pgscan_anon, pgscan_file, of vmstat"},
     {kLruReclaimedPages, "pgsteal_anon, pgsteal_file, of vmstat"},
-    {kRefaultedPages, "workingset_refault_anon, workingset_refault_file, of vmstat"},
+    {kRefaultedPages, "workingset_refault_anon, workingset_refault_file, of vmstat (workingset_refault before 5.9)"},
     {kPagedPages, "pswpin, pswpout, of vmstat (CONFIG_SWAP)"},
     {kZswapPages, "zswpin, zswpout, zswpwb, of vmstat (CONFIG_ZSWAP)"},
     {kThrottledWrites, "nr_throttled_written, of vmstat"},

@@ -200,7 +200,8 @@ class NodeEvents {
  public:
   void add(const ZoneInfo& zone) {
     node_ = zone.key.node;
-    if (!unreclaimable_) unreclaimable_ = zone.unreclaimable;
+    // Zones of one node differ only before 4.8: then the node is unreclaimable if all of them are.
+    if (zone.unreclaimable) unreclaimable_ = std::min(*zone.unreclaimable, unreclaimable_.value_or(*zone.unreclaimable));
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (zone.numa_events[i]) sums_[i] = sums_[i].value_or(0) + *zone.numa_events[i];
     }
@@ -394,7 +395,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "(managed - free) x page size, of zoneinfo"},
     {Field::kCount, "managed - free"},
-    {Field::kHeldBytes, "managed x page size"},
+    {Field::kHeldBytes, "managed x page size, of present where a kernel before 3.9 has no managed"},
     {Field::kFree, "pages free"},
     {Field::kSize, "page size"},
     {Field::kRSize, "page size"},
@@ -402,7 +403,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
     {kZoneBoost, "boost x page size, of zoneinfo"},
     {kZoneFreeCma, "nr_free_cma x page size, of zoneinfo, unless cma is 0"},
-    {kNodeUnreclaimable, "node_unreclaimable, of zoneinfo"},
+    {kNodeUnreclaimable, "node_unreclaimable, of zoneinfo (all_unreclaimable before 4.12)"},
     {kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
     {kPageAllocations, "pgalloc_*, of vmstat"},
     {kPageFrees, "pgfree, of vmstat"},

@@ -73,6 +73,10 @@ struct State final : ReaderState {
 
 Result<void> read(KernelView& view, RawBytes& raw, const State& state) {
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
+  const std::string_view text = raw.parts[kMeminfoPart].view();
+  if (text.ends_with('\n') && text.find("\nPercpu:") == std::string_view::npos) {
+    return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
+  }
   if (!state.lacks_statistics && !view.read_file(kStats, raw.parts[kStatsPart])) raw.parts[kStatsPart].clear();
   return {};
 }
@@ -80,11 +84,7 @@ Result<void> read(KernelView& view, RawBytes& raw, const State& state) {
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
   state.lacks_statistics = !view.keep_open(kStats);
-  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  if (raw.parts[kMeminfoPart].view().find("\nPercpu:") == std::string_view::npos) {
-    return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
-  }
-  return {};
+  return read(view, raw, state);
 }
 
 constexpr std::string_view kDebugfs[] = {kStats};

@@ -33,6 +33,10 @@ constexpr SystemMetric kProcessPartBytes = gauge_metric(
 constexpr SystemMetric kProcessesLeftOut = gauge_metric(
     "memstat_processes_left_out", Tier::kMinimal, "Processes not examined at the last read, because there are too many.");
 
+constexpr SystemMetric kNamesLeftOut = gauge_metric(
+    "memstat_process_names_left_out", Tier::kMinimal,
+    "Names of processes that were examined at the last read and have no series, because others have more memory.");
+
 constexpr std::string_view kDirectory = "/proc";
 constexpr std::string_view kOrigin = "/proc/PID/statm";
 constexpr std::string_view kSelfStat = "/proc/self/stat";
@@ -237,6 +241,7 @@ void choose(const State& state, Staging& staging) {
     staging.statistics().add(kProcessPartBytes, sums[kText], {type.name, "text"});
     staging.statistics().add(kProcessPartBytes, sums[kData], {type.name, "data"});
   }
+  staging.statistics().add(kNamesLeftOut, static_cast<std::uint64_t>(notes.end() - end));
   staging.drop_types_without_figures();
   staging.sort_by_name();
 }
@@ -258,6 +263,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kAddressSpace, "size of statm x page size"},
     {kProcessPartBytes, "shared, text and data of statm x page size"},
     {kProcessesLeftOut, "processes beyond most_processes"},
+    {kNamesLeftOut, "names beyond largest that do not match names"},
 };
 
 constexpr std::string_view kReopened[] = {kDirectory};

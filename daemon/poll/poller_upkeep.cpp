@@ -35,7 +35,11 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   if (options_.is_replay && options_.renders) search_growth(snapshot, history_, growth_);  // its last poll stays
-  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growth = &growth_}, now_ns);
+  const auto page_bytes = static_cast<double>(view_->page_size());
+  evidence_.update(
+      snapshot,
+      {.system = system, .page_bytes = page_bytes, .is_filtered = is_filtered, .sources = unread_, .growth = &growth_},
+      now_ns);
   find_causes(evidence_.current()->evidence, findings_);
   if (options_.renders) publish_findings(now_ns);
   if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());

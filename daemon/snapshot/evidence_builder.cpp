@@ -269,6 +269,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
       samples_.update(*number++, value_of(metric.format, sample.bits), metric.is_counter);
   }
   beside_.system = beside.system;
+  beside_.page_bytes = beside.page_bytes;
   beside_.polls = polls_;
   beside_.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
   beside_.recent_seconds = samples_.recent_seconds();

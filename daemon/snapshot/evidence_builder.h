@@ -83,6 +83,7 @@ class EvidenceBuilder {
   /// Input from outside the snapshot.
   struct Beside {
     EvidenceSystem system = EvidenceSystem::kLinux;
+    double page_bytes = 4096;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
     const Evidence* growth = nullptr;  ///< result of the last add_growth(); nullptr: none

@@ -43,8 +43,11 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   }
   if (options.types && entry.node_block != 0) {
     const Snapshot::NodeBlock& block = snapshot.node_blocks()[entry.node_block - 1];
-    const FigureSet shown = block.figures.bits() & kFigures.of_nodes[tier];
-    series += std::uint64_t{block.count} * static_cast<unsigned>(std::popcount(shown));
+    for_each_of(block.figures, [&](NodeField figure) {
+      if ((kFigures.of_nodes[tier] >> static_cast<unsigned>(figure) & 1U) == 0) return;
+      const std::uint64_t* const values = snapshot.values(block, figure);
+      series += block.count - static_cast<std::uint64_t>(std::count(values, values + block.count, kNoFigure));
+    });
   }
   if (options.types && entry.has_detail && kFigures.of_details[tier] != 0) ++series;
   if (options.size_classes && snapshot.has(Field::kSizeMask, row)) {

@@ -279,7 +279,7 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
   if (entry.node_block == 0) {
     snapshot.node_blocks_.push_back(
         {.row = static_cast<std::uint32_t>(row), .count = count, .offset = snapshot.node_values_.size()});
-    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, kNoFigure);
     entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
   }
   Snapshot::NodeBlock& block = snapshot.node_blocks_[entry.node_block - 1];
@@ -287,7 +287,7 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
     const Snapshot::NodeBlock old = block;
     block.count = count;
     block.offset = snapshot.node_values_.size();
-    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
+    snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, kNoFigure);
     for (std::size_t i = 0; i < kNodeFieldCount; ++i) {
       std::copy_n(&snapshot.node_values_[old.offset + i * old.count], old.count,
                   &snapshot.node_values_[block.offset + i * count]);
@@ -296,7 +296,10 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
   block.figures = block.figures | fields;
   for_each_of(fields, [&](NodeField field) {
     std::uint64_t* values = &snapshot.node_values_[block.offset + static_cast<std::size_t>(field) * block.count];
-    for (std::uint32_t node = 0; node < count; ++node) values[node] += type.node_figure(field, node);
+    for (std::uint32_t node = 0; node < count; ++node) {
+      const std::uint64_t value = type.node_figure(field, node);
+      if (value != kNoFigure) values[node] = (values[node] == kNoFigure ? 0 : values[node]) + value;
+    }
   });
 }
 

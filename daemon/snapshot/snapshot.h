@@ -158,7 +158,7 @@ class Snapshot {
   };
   /// For the configured rows.
   using CpuBlock = PlaceBlock<CpuField>;
-  /// 0 for nodes that the machine lacks.
+  /// kNoFigure for nodes that the machine lacks.
   using NodeBlock = PlaceBlock<NodeField>;
   [[nodiscard]] const std::vector<CpuBlock>& cpu_blocks() const { return cpu_blocks_; }
   [[nodiscard]] const std::vector<NodeBlock>& node_blocks() const { return node_blocks_; }

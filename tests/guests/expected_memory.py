@@ -45,9 +45,24 @@ def cma_used(area):
 
 
 def balloon_of(reading):
+    """Drivers that count no event have a balloon all the same."""
+    if "Balloon" in reading.meminfo():
+        return reading.meminfo()["Balloon"]
+    hyperv = dict(re.findall(r"^(\w+)\s*:\s*(\d+)", reading.text("/sys/kernel/debug/hv-balloon"), re.M))
+    if hyperv:
+        return int(hyperv["pages_ballooned"]) * int(hyperv["page_size"])
     counters = reading.keyed("/proc/vmstat")
-    pages = less(counters.get("balloon_inflate"), counters.get("balloon_deflate"))
-    return reading.meminfo().get("Balloon", None if pages is None else pages * reading.page_size)
+    return less(counters["balloon_inflate"], counters.get("balloon_deflate")) * reading.page_size if counters.get("balloon_inflate") else None
+
+
+def huge_pool_bytes(reading):
+    """All sizes; before 4.16 meminfo has only the default one."""
+    info = reading.meminfo()
+    if "Hugetlb" in info:
+        return info["Hugetlb"]
+    pools = [int(match[1]) * 1024 * int(text) for path, text in reading.below("/sys/kernel/mm/hugepages/").items()
+             if (match := re.fullmatch(r"hugepages-(\d+)kB/nr_hugepages", path))]
+    return sum(pools) if pools else info.get("HugePages_Total", 0) * info["Hugepagesize"] if "Hugepagesize" in info else None
 
 
 def arc_of(reading):
@@ -81,21 +96,26 @@ def accounts(reading):
         lists = max(0, lists - info.get(name, 0))
     parts["swap_cache"] = min(lists, info.get("SwapCached", 0))
     parts["detached"] = lists - parts["swap_cache"]
-    parts["slab_reclaimable"] = info.get("SReclaimable")
-    parts["slab_unreclaimable"] = info.get("SUnreclaim")
+    if "Slab" in info and "SReclaimable" not in info and "SUnreclaim" not in info:
+        parts["slab"] = info["Slab"]
+    else:
+        parts["slab_reclaimable"] = info.get("SReclaimable")
+        parts["slab_unreclaimable"] = info.get("SUnreclaim")
     if "KReclaimable" in info:
         parts["kernel_misc"] = less(info["KReclaimable"], info.get("SReclaimable"))
     stacks = parts["kernel_stacks"] = info.get("KernelStack")
     areas = reading.text("/proc/vmallocinfo")
-    mapped = bool(THREAD_CALLERS.search(areas)) if areas else info.get("VmallocUsed", 0) >= (stacks or 0)
-    parts["vmalloc"] = less(info.get("VmallocUsed") or None, stacks if mapped else 0)
+    used = None if info.get("VmallocChunk") else info.get("VmallocUsed") or None  # address space before 4.4
+    mapped = bool(THREAD_CALLERS.search(areas)) if areas else (used or 0) >= (stacks or 0)
+    parts["vmalloc"] = less(used, stacks if mapped else 0)
     parts["page_tables"] = info.get("PageTables")
     parts["secondary_page_tables"] = info.get("SecPageTables")
     parts["percpu"] = info.get("Percpu")
-    parts["per_cpu_pages"] = sum(sum(zone["cpus"].values()) for zone in reading.zones()) * reading.page_size
+    on_lists = [count for zone in reading.zones() for count in zone["cpus"].values()]
+    parts["per_cpu_pages"] = sum(on_lists) * reading.page_size if on_lists else None
     parts["memory_map"] = pages("nr_memmap_pages")
-    if "Hugetlb" in info:
-        parts["hugetlb"] = info["Hugetlb"]
+    if huge_pool_bytes(reading) is not None:
+        parts["hugetlb"] = huge_pool_bytes(reading)
     if info.get("CmaTotal"):
         used = [cma_used(area) for name, area in cma_areas(reading).items() if not name.startswith("hugetlb")]
         parts["cma"] = None if not used or None in used else sum(used) * reading.page_size
@@ -157,13 +177,17 @@ def memory(reading, add, _):
 
 def zones(reading, add, options):
     events = {}
+    given_up = {}
     for zone in reading.zones():
+        zone.setdefault("managed", zone.get("present"))  # before 3.9
         for name in ("hit", "miss", "foreign", "interleave", "local", "other"):
             if f"numa_{name}" in zone:
                 key = zone["node"], name
                 events[key] = events.get(key, 0) + zone[f"numa_{name}"]
-        if "node_unreclaimable" in zone:
-            add.values["memstat_node_unreclaimable", (("node", zone["node"]),)] = int(zone["node_unreclaimable"] != 0)
+        mark = zone.get("node_unreclaimable", zone.get("all_unreclaimable"))  # by zone before 4.8
+        if mark is not None:
+            given_up[zone["node"]] = min(given_up.get(zone["node"], 1), int(mark != 0))
+            add.values["memstat_node_unreclaimable", (("node", zone["node"]),)] = given_up[zone["node"]]
         if not zone.get("managed"):
             continue
         if "boost" in zone:
@@ -181,7 +205,7 @@ def zones(reading, add, options):
             add("memstat_cpu_free_objects", count, allocator="page", type=name, cpu=cpu)
     for (node, name), count in events.items():
         add("memstat_numa_events_total", count, node=node, kind=name)
-    with_memory = {zone["zone"] for zone in reading.zones() if zone.get("managed")}
+    with_memory = {zone["zone"] for zone in reading.zones() if zone.get("managed", zone.get("present"))}
     for key, value in reading.keyed("/proc/vmstat").items():
         zone = ZONES.get(key.partition("_")[2])
         if key.startswith("pgalloc_") and (value or zone in with_memory):
@@ -209,6 +233,7 @@ def buddies(add, node, zone, blocks, page_size):
 
 
 def reclaim(reading, add, _):
+    sums = {}
     for key, value in reading.keyed("/proc/vmstat").items():
         if key in SYSTEM_COUNTERS:
             add(SYSTEM_COUNTERS[key], value)
@@ -218,12 +243,17 @@ def reclaim(reading, add, _):
             add("memstat_page_allocation_failures_total", value, kind=FAILURES[key])
         elif key.startswith("allocstall_"):
             add("memstat_allocation_stalls_total", value, zone=ZONES[key.removeprefix("allocstall_")])
-        elif key in ("pgscan_direct", "pgscan_kswapd"):
-            add("memstat_reclaim_scanned_pages_total", value, by=key.removeprefix("pgscan_"))
-        elif key in ("pgsteal_direct", "pgsteal_kswapd"):
-            add("memstat_reclaimed_pages_total", value, by=key.removeprefix("pgsteal_"))
+        elif key == "allocstall":  # before 4.8
+            add("memstat_allocation_stalls_total", value, zone="all")
+        elif key == "workingset_refault":  # before 5.9
+            add("memstat_refaulted_pages_total", value, kind="file")
+        elif match := re.fullmatch(r"pg(scan|steal)_(direct|kswapd)(?:_(?!throttle)\w+)?", key):  # by zone before 4.8
+            metric = "memstat_reclaim_scanned_pages_total" if match[1] == "scan" else "memstat_reclaimed_pages_total"
+            sums[metric, match[2]] = sums.get((metric, match[2]), 0) + value
         elif key in ("drop_pagecache", "drop_slab"):
             add("memstat_cache_drops_total", value, kind=key.removeprefix("drop_"))
+    for (metric, who), value in sums.items():
+        add(metric, value, by=who)
     for path, metric in (("memory", "memstat_pressure_stall_seconds_total"), ("io", "memstat_io_pressure_stall_seconds_total")):
         for kind, seconds in reading.pressure(f"/proc/pressure/{path}").items():
             add(metric, seconds, kind=kind)

@@ -190,7 +190,7 @@ def slab_caches(table, cpus, page_size):
         table.unknown(table.lines[0])
     name = None
     rows = [line.split(" ") for line in table.lines[1:]]
-    nodes = range(max((int(row[1]) + 1 for row in rows if row[0] == "node"), default=0))
+    nodes = {int(row[1]) for row in rows if row[0] == "node"}
     has_cpu_slabs = any(row[0] == "cpu" and row[2] != "0" for row in rows)  # since 7.0 CPUs have none
     for line in table.lines[1:]:
         word, *rest = line.split(" ", 10)

@@ -35,7 +35,7 @@ def slabs(reading, add, _):
     if not any(text["slabs"] for text in texts.values()):
         return
     nodes = {node for text in texts.values() for node in placed(text["slabs"] or "0", "N")[1]}
-    nodes = [str(node) for node in range(max(map(int, nodes), default=-1) + 1)]
+    nodes = [str(int(node)) for node in nodes]
     has_cpu_slabs = any(placed(text["cpu_slabs"] or "0", "N")[0] for text in texts.values())
     # Kernels that count what moves between a sheaf and its slab have no count of allocations (6.18, 6.19).
     if not any(path.endswith("/alloc_cpu_sheaf") for path in reading.files):
@@ -83,7 +83,7 @@ def areas(reading, add, _):
         size, rest = int(words[1]), words[2:]
         if "unpurged" in rest[:1] or rest[:2] == ["unpurged", "vm_area"]:
             add.type("vmalloc", "unknown (unpurged)", bytes=0, objects=0, free_objects=1, address_space_bytes=size)
-            for node in range(max(nodes, default=-1) + 1):
+            for node in set(nodes):
                 add("memstat_node_held_bytes", 0, allocator="vmalloc", type="unknown (unpurged)", node=str(node))
             continue
         caller = re.match(r"0x\S+-0x\S+\s+\d+ ([^\s+]+)\+0x\S+(?: \[([^\]\s]+)[^\]]*\])?", line)
@@ -97,7 +97,7 @@ def areas(reading, add, _):
         usable = size - (reading.page_size if kind not in ("percpu", "vm_map_ram") else 0)
         add.type("vmalloc", name, bytes=pages * reading.page_size, objects=1, address_space_bytes=max(usable, pages * reading.page_size))
         here = {int(node): int(count) for node, count in re.findall(r" N(\d+)=(\d+)", line)}
-        for node in range(max(nodes, default=-1) + 1):
+        for node in set(nodes):
             add("memstat_node_held_bytes", here.get(node, 0) * reading.page_size, allocator="vmalloc", type=name, node=str(node))
 
 
@@ -220,6 +220,7 @@ def processes(reading, add, options):
             add("memstat_process_part_bytes", pages * reading.page_size, type=name, part=part)
     if sums:
         add("memstat_processes_left_out", 0)
+        add("memstat_process_names_left_out", 0)
 
 
 def sockets(reading, add, _):

@@ -68,6 +68,7 @@ void look_at_namespaces(const Evidence& evidence, const Cause& cause, Findings& 
 
 constexpr std::string_view kFileNeeds[] = {"table/files", "who/files"};
 constexpr std::string_view kFileUses[] = {kGroupKernel};
+constexpr std::string_view kFileSymptoms[] = {"file_leak"};  // of a program, which has no descriptor of these
 constexpr std::string_view kSpaceNeeds[] = {"slab/net_namespace", "who/quotas"};
 constexpr std::string_view kSpaceSymptoms[] = {"cgroup_growth", "slab_leak",     "kmalloc_leak", "table_growth",
                                                "memory_growth", "percpu_growth", "vfs_pinned",   "vmalloc_growth"};
@@ -76,6 +77,7 @@ constexpr std::array kCauses{Cause{.name = "files_without_descriptor",
                                    .system = CauseSystem::kLinux,
                                    .needs = kFileNeeds,
                                    .uses = kFileUses,
+                                   .explains = kFileSymptoms,
                                    .look = look_at_files},
                              Cause{.name = "namespaces_left",
                                    .looks_for = "Most network namespaces have no process.",

@@ -38,6 +38,9 @@ constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
 
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 
+/// Locked memory is anonymous as a rule, and says more about it.
+constexpr std::string_view kLockedSymptoms[] = {"anonymous_growth"};
+
 /// Queues that programs leave full drop segments.
 constexpr std::string_view kQueueSymptoms[] = {"tcp_receive_dropped"};
 
@@ -65,7 +68,7 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Kernel stacks take ",
-         .effect = "Each thread has 16 KiB: there are too many threads.",
+         .effect = "Each thread has a stack: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .inspection = "threads",
          .needs = {"account/kernel_stacks"},
@@ -134,7 +137,8 @@ constexpr std::array kParts{
          .metric = "memstat_locked_bytes",
          .needs = {"memstat_locked_bytes"},
          .charged = &kProgramMemory,
-         .gained_share = 0.05},
+         .gained_share = 0.05,
+         .explains = kLockedSymptoms},
     Part{.name = "thp_bloat",
          .part = "anonymous",
          .system = CauseSystem::kLinux,
@@ -329,10 +333,10 @@ std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
 
 /// Whether page tables are several times what one mapping of each page needs.
 bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
-  constexpr double kEntries = 512;  // entries in a table of one page
+  const double entries = evidence.page_bytes / 8;  // in a table of one page
   const double mapped = evidence.part("anonymous").value_or(0) + evidence.part("shared").value_or(0);
   return part.wasteful_share > 0 && evidence.share(bytes) > part.wasteful_share && mapped > 0 &&
-         bytes > 3 * mapped / kEntries;
+         bytes > 3 * mapped / entries;
 }
 
 /// The share of the machine's memory. With virtio, Xen and Hyper-V a balloon is not in the total.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory that the machine no longer has, or that cannot be reclaimed.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -52,12 +53,12 @@ void look_at_unevictable(const Evidence& evidence, const Cause& cause, Findings&
 /// A page may be pinned more than once, so this is a maximum.
 void look_at_pins(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto pins = evidence.value(kPins);
-  constexpr double kPage = 4096;
-  if (!pins || evidence.share(*pins * kPage) < 0.05) return;
+  const double most = std::min(pins.value_or(0) * evidence.page_bytes, evidence.total_bytes);
+  if (evidence.share(most) < 0.05) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
-                                 "Devices have pinned up to " + bytes_text(*pins * kPage) + " of memory");
+                                 "Devices have pinned up to " + bytes_text(most) + " of memory");
   finding.fact({.text = counted(*pins, "pin"), .source = std::string(kPins), .value = pins});
-  finding.bytes = *pins * kPage;
+  finding.bytes = most;
   // Pins are not charged, but the pinned memory is: only a group with at least that much can be the holder.
   name_holder(evidence, kProgramMemory, Holds::kNow, 0.9 * finding.bytes, finding);
   if (finding.who.empty()) name_holder(evidence, kSharedMemory, Holds::kNow, 0.9 * finding.bytes, finding);

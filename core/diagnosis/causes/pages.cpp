@@ -20,6 +20,7 @@ constexpr std::string_view kOrders = "memstat_page_order_failures_total";
 constexpr std::string_view kCompaction = "memstat_compaction_failures_total";
 constexpr std::string_view kSuccesses = "memstat_compaction_successes_total";
 constexpr std::string_view kIndex = "memstat_fragmentation_index";
+constexpr std::string_view kPartMissing = "memstat_accounted_part_missing";
 constexpr std::string_view kReserved = "memstat_hugetlb_reserved_pages";
 constexpr std::string_view kPaged = "memstat_paged_pages_total";
 constexpr std::string_view kNuma = "memstat_numa_events_total";
@@ -121,6 +122,32 @@ void add_hidden_holders(const Evidence& evidence, Finding& finding) {
   }
 }
 
+/// Before 5.3 the remainder has the vmalloc areas, which may have any size.
+bool is_vmalloc_unreported(const Evidence& evidence) {
+  for (const MetricEvidence& part : evidence.samples(kPartMissing)) {
+    if (part.labels[0] == "vmalloc") return true;
+  }
+  return false;
+}
+
+void add_account_facts(const Evidence& evidence, const MetricEvidence& unaccounted, bool has_jumped, Finding& finding) {
+  finding.fact({.text = "neither free nor in any part of the account",
+                .source = "memstat_unaccounted_bytes",
+                .value = unaccounted.value,
+                .limit = 0.1 * evidence.total_bytes});
+  if (is_vmalloc_unreported(evidence)) {
+    finding.fact(
+        {.text = "vmalloc areas are in it: this kernel does not report their size", .source = std::string(kPartMissing)});
+  }
+  if (has_jumped) {
+    finding.fact({.text = bytes_text(unaccounted.change.since_start) + " more than " +
+                          duration_words(evidence.watched_seconds) + " ago",
+                  .source = "memstat_unaccounted_bytes",
+                  .value = unaccounted.change.since_start,
+                  .window_seconds = evidence.watched_seconds});
+  }
+}
+
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
   if (unaccounted == nullptr || evidence.view.has(ViewReason::kLxcfs)) return;  // parts of the host, total of the container
@@ -136,25 +163,16 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   const bool is_of_rings = rings >= *bytes / 2 && rings <= 2 * *bytes;
   if (!is_large && !charged && !is_of_rings) return;
   const bool has_killed = has_unaccounted_killed(evidence);
+  const bool is_explained = charged || is_of_rings;
   Finding& finding =
       add_finding(found, cause,
-                  has_killed ? Severity::kNow
-                  : is_large ? Severity::kWasteful
-                             : Severity::kNotable,
-                  charged || is_of_rings || has_killed ? Certainty::kLikely : Certainty::kPossible,
+                  has_killed                                                       ? Severity::kNow
+                  : is_large && (is_explained || !is_vmalloc_unreported(evidence)) ? Severity::kWasteful
+                                                                                   : Severity::kNotable,
+                  is_explained || has_killed ? Certainty::kLikely : Certainty::kPossible,
                   (has_killed ? "Memory ran out: " : "") + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) +
                       " of memory, is not accounted for by the kernel");
-  finding.fact({.text = "neither free nor in any part of the account",
-                .source = "memstat_unaccounted_bytes",
-                .value = bytes,
-                .limit = 0.1 * evidence.total_bytes});
-  if (has_jumped) {
-    finding.fact({.text = bytes_text(unaccounted->change.since_start) + " more than " +
-                          duration_words(evidence.watched_seconds) + " ago",
-                  .source = "memstat_unaccounted_bytes",
-                  .value = unaccounted->change.since_start,
-                  .window_seconds = evidence.watched_seconds});
-  }
+  add_account_facts(evidence, *unaccounted, has_jumped, finding);
   if (is_of_rings) add_rings(*answer, rings, finding);
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
@@ -181,8 +199,10 @@ void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& foun
   if (failed <= 0) return;
   const bool is_low = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.05;
   if (is_low) return;  // memory is short, not fragmented
-  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                 "Free memory is fragmented: " + counted(failed, "allocation") + " of 8 to 32 KiB failed");
+  Finding& finding =
+      add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                  "Free memory is fragmented: " + counted(failed, "allocation") + " of " +
+                      bytes_text(2 * evidence.page_bytes) + " to " + bytes_text(8 * evidence.page_bytes) + " failed");
   with_count(finding, evidence, failed, "failures of orders 1 to 3", kOrders);
   finding.leads_to("Packets are lost, and requests of drivers fail.")
       .then("echo 1 > /proc/sys/vm/compact_memory")
@@ -267,6 +287,7 @@ void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& 
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
     const double free = free_pages_of(pool);
     if (free > reserved || *pool.objects + free <= 0) continue;
+    if (pool.limit_objects && *pool.objects + free < *pool.limit_objects) continue;  // overcommit has room
     Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                    "No huge page (" + std::string(pool.name) + ") is left: all " +
                                        count_text(*pool.objects + free) + " are in use or reserved");
@@ -369,8 +390,8 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
-constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "memstat_oom_kills_total", "who/rings",
-                                                 "who/modules"};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts,  kPartMissing, "memstat_oom_kills_total",
+                                                 "who/rings",  "who/modules"};
 constexpr std::string_view kUnaccountedExplains[] = {"machine_oom_kill"};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};

@@ -206,15 +206,55 @@ void look_at_zones(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
+/// Free memory of a domain of FreeBSD; nothing: unknown.
+std::optional<double> free_of_domain(const Evidence& evidence, std::string_view domain) {
+  const TypeEvidence* const page = evidence.type(Allocator::kPage, "domain " + std::string(domain) + " free");
+  if (page == nullptr || !page->free_objects || !page->object_bytes) return std::nullopt;
+  return *page->free_objects * *page->object_bytes;
+}
+
+/// Each domain has a page daemon: that of a short domain swaps out although another domain has plenty of memory.
+void look_at_short_domains(const Evidence& evidence, const Cause& cause, Findings& found) {
+  constexpr double kTimes = 4;  // the other domain's target
+  const double out = swapped(evidence, "out");
+  if (out <= 0) return;
+  for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
+    if (mark.labels[1] != "free" || mark.labels[2] != "target") continue;
+    const auto free = free_of_domain(evidence, mark.labels[0]);
+    if (!free || *free >= mark.value) continue;
+    for (const MetricEvidence& other : evidence.samples(kWatermark)) {
+      if (other.labels[1] != "free" || other.labels[2] != "target" || other.labels[0] == mark.labels[0]) continue;
+      const auto elsewhere = free_of_domain(evidence, other.labels[0]);
+      if (!elsewhere || *elsewhere < kTimes * other.value) continue;
+      const std::string domain = "domain " + std::string(mark.labels[0]);
+      Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                                     "Memory of " + domain + " is short: " + bytes_text(*free) + " free, and " +
+                                         bytes_text(*elsewhere) + " in domain " + std::string(other.labels[0]));
+      finding.fact({.text = bytes_text(*free) + " free of the " + bytes_text(mark.value) + " that its page daemon keeps",
+                    .source = "page/" + domain + " free",
+                    .value = free,
+                    .limit = mark.value});
+      finding.fact({.text = count_text(out) + " pages swapped out in " + duration_words(evidence.recent_seconds),
+                    .source = std::string(kPaged),
+                    .value = out,
+                    .window_seconds = evidence.recent_seconds});
+      finding.by("domain", mark.labels[0]).is_about("page", domain + " free");
+      finding.leads_to("Its page daemon swaps out instead of using memory of the other domain.")
+          .then("sysctl vm.domain")
+          .then("cpuset -g -d " + std::string(mark.labels[0]));
+      break;
+    }
+  }
+}
+
 /// FreeBSD: below `severe` page faults wait, below `min` the kernel waits, too.
 void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
     if (mark.labels[1] != "free" || mark.labels[2] != "severe" || mark.labels[0] == "all") continue;
     const std::string domain = "domain " + std::string(mark.labels[0]) + " free";
-    const TypeEvidence* const page = evidence.type(Allocator::kPage, domain);
-    if (page == nullptr || !page->free_objects || !page->object_bytes) continue;
-    const double free = *page->free_objects * *page->object_bytes;
-    if (free > mark.value) continue;
+    const auto all_free = free_of_domain(evidence, mark.labels[0]);
+    if (!all_free || *all_free > mark.value) continue;
+    const double free = *all_free;
     Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
                                    "Memory of domain " + std::string(mark.labels[0]) +
                                        " is exhausted: page faults wait until " + bytes_text(mark.value) + " are free");
@@ -224,6 +264,7 @@ void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& fou
         .leads_to("Programs stop; then the kernel kills the largest.");
     finding.then("top -b -o res | head -20").then("memstatctl types --sort bytes --limit 15");
   }
+  if (found.empty() || found.back().rule != &cause) look_at_short_domains(evidence, cause, found);
 }
 
 void look_at_daemon(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -423,9 +464,11 @@ constexpr std::array kCauses{
           .runbook = "MemstatZoneBelowMin",
           .look = look_at_zones},
     Cause{.name = "domain_exhausted",
-          .looks_for = "So little memory is free that page faults wait.",
+          .looks_for =
+              "So little memory of a domain is free that page faults wait, or that it swaps beside a domain with plenty.",
           .system = CauseSystem::kFreeBsd,
           .needs = kZoneNeeds,
+          .uses = kSwapNeeds,
           .explains = kGoneExplains,
           .runbook = "MemstatMemoryShortfall",
           .inspection = "anonymous",

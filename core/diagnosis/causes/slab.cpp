@@ -2,6 +2,9 @@
 // Linux slab memory that is idle, hidden, or held although no program requests it.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <string>
+#include <vector>
 
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
@@ -41,6 +44,22 @@ constexpr double kLargeCache = 0.05;
 /// Of a cache that has gained as much within minutes.
 constexpr double kSuddenlyLargeCache = 0.02;
 
+/// Objects of kmalloc caches with as many as `cache` has, or twice: events that leak one in each of them. At least two.
+std::vector<const TypeEvidence*> leaked_with(const Evidence& evidence, const TypeEvidence& cache) {
+  constexpr double kMany = 50000;
+  constexpr double kTolerance = 0.03;
+  std::vector<const TypeEvidence*> together;
+  if (!cache.name.starts_with("kmalloc-") || cache.objects.value_or(0) < kMany) return together;
+  for (const TypeEvidence& other : evidence.types) {
+    if (&other == &cache || other.allocator != Allocator::kSlab || !other.name.starts_with("kmalloc-")) continue;
+    const double times = other.objects.value_or(0) / *cache.objects;
+    const bool is_same = std::abs(times - 1) <= kTolerance || std::abs(times - 2) <= 2 * kTolerance;
+    if (is_same && other.bytes) together.push_back(&other);
+  }
+  if (together.size() < 2) together.clear();
+  return together;
+}
+
 /// Caches that reclaim cannot shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* most = nullptr;
@@ -51,10 +70,16 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
   if (most == nullptr) return;
   const double gained = most->bytes_change.recent;
   const bool is_sudden = evidence.share(gained) >= kSuddenlyLargeCache;
-  if (evidence.share(*most->bytes) < kLargeCache && !is_sudden) return;
+  const std::vector<const TypeEvidence*> together = leaked_with(evidence, *most);
+  double bytes = *most->bytes;
+  for (const TypeEvidence* const other : together) bytes += *other->bytes;
+  if (evidence.share(bytes) < kLargeCache && !is_sudden) return;
+  const std::string others = together.empty()
+                                 ? std::string(" takes ")
+                                 : " and " + std::to_string(together.size()) + " others with as many objects take ";
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
-                                 "Slab cache " + short_name(most->name, 30) + " takes " + bytes_text(*most->bytes) + ", " +
-                                     percent_text(evidence.share(*most->bytes)) + " of all memory");
+                                 "Slab cache " + short_name(most->name, 30) + others + bytes_text(bytes) + ", " +
+                                     percent_text(evidence.share(bytes)) + " of all memory");
   finding.fact({.text = count_text(most->objects.value_or(0)) + " objects that reclaim cannot free",
                 .source = "slab/" + std::string(most->name),
                 .value = most->bytes,
@@ -65,32 +90,70 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
                   .value = gained,
                   .window_seconds = evidence.recent_seconds});
   }
-  finding.bytes = *most->bytes;
+  finding.bytes = bytes;
+  for (const TypeEvidence* const other : together) {
+    finding.is_about("slab", other->name)
+        .fact({.text = std::string(other->name) + ": " + count_text(other->objects.value_or(0)) + " objects, " +
+                       bytes_text(*other->bytes),
+               .source = "slab/" + std::string(other->name),
+               .value = other->bytes});
+  }
   finding.is_about("slab", most->name)
       .leads_to("Its objects were allocated and not freed: a leak that has ended, or a very large load.")
       .then("memstatctl origins --limit 10");
   name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
 
-/// kmalloc() above 8 KiB takes whole pages, which are in SUnreclaim but in no cache.
+/// A call site of a module with much memory, from the kernel's profile of allocations. Pages of files and programs are
+/// allocated by the kernel itself.
+void look_at_call_sites(const Evidence& evidence, const Cause& cause, Findings& found) {
+  constexpr double kMuch = 0.1;
+  for (const TypeEvidence& site : evidence.types) {
+    if (site.allocator != Allocator::kCallSite || !site.name.ends_with(']')) continue;
+    const double bytes = site.bytes.value_or(0);
+    if (evidence.share(bytes) < kMuch) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                                   "Call site " + short_name(site.name) + " has " + bytes_text(bytes) + ", " +
+                                       percent_text(evidence.share(bytes)) + " of all memory");
+    finding.fact({.text = count_text(site.objects.value_or(0)) + " allocations that were not freed",
+                  .source = "call_site/" + std::string(site.name),
+                  .value = bytes,
+                  .limit = kMuch * evidence.total_bytes});
+    finding.bytes = bytes;
+    finding.by("function", site.name).is_about("call_site", site.name);
+    finding.leads_to("The module in brackets holds it.")
+        .then("memstatctl types --allocator call_site --sort bytes --limit 10");
+  }
+}
+
+/// kmalloc() above two pages takes whole pages, which are in SUnreclaim but in no cache.
 void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found) {
+  look_at_call_sites(evidence, cause, found);
   const auto reclaimable = evidence.part("slab_reclaimable");
   const auto fixed = evidence.part("slab_unreclaimable");
   if (!reclaimable || !fixed || evidence.slab_held_bytes <= 0) return;
-  const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
+  // Such pages are unreclaimable: what is missing beyond that is in caches that slabinfo does not list.
+  const double missing = *reclaimable + *fixed - evidence.slab_held_bytes;
+  const double hidden = std::min(missing, *fixed);
   const GrowthEvidence* const growth = evidence.growth(kAccountAllocator, "slab_unreclaimable");
   const bool is_growing = growth != nullptr && hidden >= growth->gain;
   constexpr double kShare = 0.03;
   if (evidence.share(hidden) < (is_growing ? 0.02 : kShare)) return;
   const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
   const auto to_end = is_growing && !is_starting ? outlook(*growth, growth->memory_seconds) : std::nullopt;
-  Finding& finding = add_finding(found, cause, to_end ? Severity::kSoon : Severity::kNotable, Certainty::kLikely,
-                                 "Slab memory outside of caches: " + bytes_text(hidden) + " of kmalloc above 8 KiB");
+  Finding& finding = add_finding(
+      found, cause, to_end ? Severity::kSoon : Severity::kNotable, Certainty::kLikely,
+      "Slab memory outside of caches: " + bytes_text(hidden) + " of kmalloc above " + bytes_text(2 * evidence.page_bytes));
   finding.fact(
       {.text = bytes_text(*reclaimable + *fixed) + " of slab, " + bytes_text(evidence.slab_held_bytes) + " in caches",
        .source = "memstat_accounted_bytes",
        .value = hidden,
        .limit = kShare * evidence.total_bytes});
+  if (missing > hidden) {
+    finding.fact({.text = "slabinfo is not complete: " + bytes_text(missing - hidden) + " are in caches that it omits",
+                  .source = "memstat_accounted_bytes",
+                  .value = missing - hidden});
+  }
   if (is_growing) {
     finding.fact(
         {.text = "unreclaimable slab grew by " + bytes_text(growth->gain) + " in " + duration_words(growth->seconds),

@@ -29,7 +29,7 @@ function(config) {
   partColors:: {
     anonymous: 'blue', page_cache: 'light-blue', shared: 'semi-dark-blue', buffers: 'super-light-blue', swap_cache: 'dark-blue', detached: 'super-light-green',
     active: 'blue', inactive: 'light-blue', laundry: 'semi-dark-blue', cache: 'super-light-blue', unswappable: 'super-light-green', user_wired: 'dark-blue',
-    slab_unreclaimable: 'red', slab_reclaimable: 'light-orange', kernel_misc: 'super-light-orange', vmalloc: 'orange', percpu: 'dark-orange', per_cpu_pages: 'light-purple',
+    slab_unreclaimable: 'red', slab: 'red', slab_reclaimable: 'light-orange', kernel_misc: 'super-light-orange', vmalloc: 'orange', percpu: 'dark-orange', per_cpu_pages: 'light-purple',
     kernel_stacks: 'yellow', page_tables: 'purple', secondary_page_tables: 'dark-purple', memory_map: 'super-light-yellow', sockets: 'light-red', tracing: 'super-light-red',
     zswap: 'light-yellow', zsmalloc: 'dark-yellow', bounce: 'semi-dark-orange', writeback_copies: 'semi-dark-yellow', gpu: 'light-green', cma: 'dark-green',
     hugetlb: 'semi-dark-purple', balloon: 'super-light-purple', hardware_corrupted: 'semi-dark-red', kmem: 'red', wired_other: 'orange', pv_entries: 'yellow',

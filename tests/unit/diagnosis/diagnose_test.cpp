@@ -107,6 +107,12 @@ TEST(Words, AreForPeople) {
   EXPECT_EQ(count_text(2.5e6), "2.5 million");
   EXPECT_EQ(percent_text(0.004), "0.4 %");
   EXPECT_EQ(percent_text(0.97), "97 %");
+  EXPECT_EQ(percent_text(0), "0 %");
+  EXPECT_EQ(percent_text(3e-8), "less than 0.1 %");
+  EXPECT_EQ(percent_text(0.0006), "0.1 %");
+  EXPECT_EQ(percent_text(0.994), "99 %");
+  EXPECT_EQ(percent_text(0.9996), "99.9 %") << "not all";
+  EXPECT_EQ(percent_text(1), "100 %");
   EXPECT_EQ(duration_words(12 * 60), "12 min");
   EXPECT_EQ(duration_words(6 * 3600), "6 h");
   EXPECT_EQ(duration_words(3 * 86400), "3 d");

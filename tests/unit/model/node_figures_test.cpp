@@ -8,6 +8,7 @@
 namespace memstat {
 namespace {
 
+constexpr std::uint64_t kNone = kNoFigure;
 constexpr NodeFieldMask kHeldAndFree(NodeField::kHeldBytes, NodeField::kFree);
 
 class NodeFiguresTest : public testing::Test {
@@ -34,16 +35,16 @@ TEST_F(NodeFiguresTest, ATypeHasThoseThatItsSourceGave) {
   staging.nodes(kHeldAndFree, 2);
   staging.type("a").node(NodeField::kHeldBytes, {10, 20}).node(NodeField::kFree, {1, 2}).type("b");
   commit(staging);
-  EXPECT_EQ(of("a", NodeField::kHeldBytes), Values({10, 20, 0, 0, 0}));
-  EXPECT_EQ(of("a", NodeField::kFree), Values({1, 2, 0, 0, 0}));
-  EXPECT_EQ(of("a", NodeField::kCount), Values(5, 0));
-  EXPECT_EQ(of("b", NodeField::kFree), Values(5, 0));
+  EXPECT_EQ(of("a", NodeField::kHeldBytes), Values({10, 20, kNone, kNone, kNone}));
+  EXPECT_EQ(of("a", NodeField::kFree), Values({1, 2, kNone, kNone, kNone}));
+  EXPECT_EQ(of("a", NodeField::kCount), Values(5, kNone));
+  EXPECT_EQ(of("b", NodeField::kFree), Values({0, 0, kNone, kNone, kNone}));
   EXPECT_EQ(find_ordinal(list_, "b", 0)->node_fields(), kHeldAndFree) << "which are 0 there";
   EXPECT_EQ(find_ordinal(list_, "a", 0)->node_count(), 2U);
-  EXPECT_EQ(find_ordinal(list_, "a", 0)->node_figure(NodeField::kFree, ~0U), 0U);
+  EXPECT_EQ(find_ordinal(list_, "a", 0)->node_figure(NodeField::kFree, ~0U), kNone);
 }
 
-TEST_F(NodeFiguresTest, NodesThatComeFindRoomAndThoseThatGoAreZero) {
+TEST_F(NodeFiguresTest, NodesThatComeFindRoomAndThoseThatGoHaveNone) {
   for (const std::initializer_list<std::uint64_t> values :
        {std::initializer_list<std::uint64_t>{1}, {2, 3, 4}, {5, 6}, {7, 8, 9, 10}}) {
     commit(StagingBuilder()
@@ -51,9 +52,10 @@ TEST_F(NodeFiguresTest, NodesThatComeFindRoomAndThoseThatGoAreZero) {
                .type("a")
                .node(NodeField::kFree, values));
     Values expected(values);
-    expected.resize(5, 0);
+    expected.resize(5, kNone);
     EXPECT_EQ(of("a", NodeField::kFree), expected);
-    EXPECT_EQ(of("a", NodeField::kHeldBytes), Values(5, 0));
+    for (std::uint64_t& value : expected) value = value == kNone ? kNone : 0;
+    EXPECT_EQ(of("a", NodeField::kHeldBytes), expected);
   }
   EXPECT_EQ(find_ordinal(list_, "a", 0)->node_count(), 4U);
 }
@@ -66,9 +68,25 @@ TEST_F(NodeFiguresTest, AFigureThatASourceNoLongerHasDisappears) {
   commit(with);
   commit(without);
   EXPECT_TRUE(find_ordinal(list_, "a", 0)->node_fields().empty());
-  EXPECT_EQ(of("a", NodeField::kFree), Values(5, 0));
+  EXPECT_EQ(of("a", NodeField::kFree), Values(5, kNone));
   commit(with);
-  EXPECT_EQ(of("a", NodeField::kFree), Values({1, 2, 0, 0, 0}));
+  EXPECT_EQ(of("a", NodeField::kFree), Values({1, 2, kNone, kNone, kNone}));
+}
+
+TEST_F(NodeFiguresTest, ANodeWithoutAFigureOfAnyTypeDoesNotExist) {
+  StagingBuilder staging;
+  staging.nodes(NodeFieldMask(NodeField::kFree), 4).type("a").type("b");
+  commit(staging);
+  EXPECT_EQ(of("a", NodeField::kFree), Values(5, kNone));
+  Staging sparse;
+  sparse.reset({}, 0);
+  sparse.set_nodes(NodeFieldMask(NodeField::kFree), 4);
+  sparse.add("a");
+  sparse.add("b");
+  sparse.node_figure(sparse.types()[1], NodeField::kFree, 3) = 7;
+  ASSERT_TRUE(list_.commit(roster_of(Allocator::kSlab), sparse, ++generation_));
+  EXPECT_EQ(of("a", NodeField::kFree), Values({kNone, kNone, kNone, 0, kNone}));
+  EXPECT_EQ(of("b", NodeField::kFree), Values({kNone, kNone, kNone, 7, kNone}));
 }
 
 TEST_F(NodeFiguresTest, EachSourceChangesItsOwnOnly) {
@@ -82,9 +100,9 @@ TEST_F(NodeFiguresTest, EachSourceChangesItsOwnOnly) {
   for (int i = 0; i < 2; ++i) {
     commit(of_roster, roster);
     commit(of_other, other);
-    EXPECT_EQ(of("a", NodeField::kFree), Values({1, 0, 0, 0, 0}));
-    EXPECT_EQ(of("a", NodeField::kCount), Values({3, 4, 5, 0, 0}));
-    EXPECT_EQ(of("a", NodeField::kHeldBytes), Values(5, 0)) << "of no node";
+    EXPECT_EQ(of("a", NodeField::kFree), Values({1, kNone, kNone, kNone, kNone}));
+    EXPECT_EQ(of("a", NodeField::kCount), Values({3, 4, 5, kNone, kNone}));
+    EXPECT_EQ(of("a", NodeField::kHeldBytes), Values(5, kNone)) << "of no node";
     EXPECT_EQ(find_ordinal(list_, "new", 0), nullptr);
   }
 }

@@ -68,7 +68,7 @@ TEST(ZoneInfo, SaysWhatIsWrongWhere) {
     }
     const std::string whole_head = begin + kHead;
     const std::string there = std::to_string(whole_head.size()) + ": ";
-    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "expected a number of events") << number;
+    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "expected a number") << number;
     EXPECT_EQ(words(whole_head + "cpu: " + number + "\n" + kTail), there + "expected a CPU number") << number;
   }
   EXPECT_EQ(words("Node 0, zone DMA\n" + kHead + "cpu: 1\ncount: x\n" + kTail),
@@ -87,8 +87,26 @@ TEST(ZoneInfo, IsRefusedWhereverAZoneIsCutShort) {
         << text;
   }
   EXPECT_TRUE(words(good + "Node 0, zone Normal\nNode 0, zone DMA\n" + kHead + kTail).ends_with("incomplete zone"));
-  EXPECT_TRUE(
-      words("Node 0, zone DMA\n pages free 1\n present 2\n protection: (0)\n").ends_with("free, present or managed pages"));
+  EXPECT_TRUE(words("Node 0, zone DMA\n pages free 1\n managed 2\n protection: (0)\n").ends_with("free or present pages"));
+}
+
+TEST(ZoneInfo, IsReadFromKernelsThatPrintLessAndInAnotherOrder) {
+  const std::string before_4_8 =
+      "Node 0, zone DMA\n  pages free 9\n low 3\n present 12\n managed 11\n    nr_free_pages 9\n    numa_hit     7\n"
+      "    nr_free_cma  4\n        protection: (0, 0)\n  pagesets\n    cpu: 0\n              count: 5\n"
+      "  all_unreclaimable: 1\n  start_pfn:         1\n";
+  EXPECT_EQ(words(before_4_8), "0 DMA 9/12/11 3 7 0=5");
+  ZoneInfoReader reader(before_4_8);
+  ZoneInfo zone;
+  ASSERT_TRUE(reader.next_zone(zone));
+  for (PageSet set; reader.next_page_set(zone, set);) {
+  }
+  EXPECT_EQ(zone.free_cma, 4U);
+  EXPECT_EQ(zone.unreclaimable, 1U);
+  EXPECT_EQ(words("Node 0, zone DMA\n pages free 9\n low 3\n present 12\n protection: (0)\n start_pfn: 1\n"),
+            "0 DMA 9/12/12 3 -")
+      << "before 3.9 there is no line managed";
+  EXPECT_EQ(words("Node 0, zone DMA\n pages free 9\n numa_hit x\n present 12\n protection: (0)\n"), "31: expected a number");
 }
 
 }  // namespace

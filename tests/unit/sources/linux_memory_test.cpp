@@ -242,6 +242,26 @@ TEST_F(Memory, TakesZswapOutOfZsmallocWhereItIsKeptThere) {
   EXPECT_EQ(part("zsmalloc"), 600);
 }
 
+TEST_F(Memory, HasNoPartOfWhatAnOlderKernelReportsOtherwise) {
+  EXPECT_EQ(part("vmalloc"), 2400);
+  set_line("CmaTotal", "0 kB\nVmallocChunk: 34332268932 kB");
+  EXPECT_TRUE(is_missing("vmalloc")) << "before 4.4 it is address space";
+  set_line("VmallocChunk", "0 kB");
+  EXPECT_EQ(part("vmalloc"), 2400);
+  set_line("SReclaimable", "");
+  set_line("SUnreclaim", "");
+  EXPECT_TRUE(is_missing("slab_reclaimable"));
+  set_line("Bounce", "4 kB\nSlab: 15000 kB");
+  EXPECT_EQ(part("slab"), 15000) << "before 2.6.19 there is only the sum";
+  EXPECT_FALSE(is_missing("slab_reclaimable"));
+  const std::int64_t detached = part("detached");
+  set_line("Unevictable", "0 kB");
+  const std::int64_t without_list = part("detached");
+  EXPECT_LT(without_list, detached);
+  set_line("Unevictable", "");
+  EXPECT_EQ(part("detached"), without_list) << "before 2.6.28 there is no such list";
+}
+
 TEST_F(Memory, CountsABalloonOnlyWhereItIsInTheTotal) {
   set_line("Balloon", "100000 kB");
   EXPECT_EQ(part("balloon"), 100000);
@@ -252,6 +272,11 @@ TEST_F(Memory, CountsABalloonOnlyWhereItIsInTheTotal) {
   put("/proc/vmstat", "balloon_inflate 300\nballoon_deflate 50\n");
   EXPECT_EQ(part("balloon"), 1000);
   EXPECT_EQ(statistics_of(reader_->staging).at("balloon_bytes"), 1000U * 1024);
+  put("/proc/vmstat", "balloon_inflate 0\nballoon_deflate 0\n");
+  EXPECT_EQ(part("balloon"), -1) << "other drivers do not count what they take";
+  EXPECT_FALSE(statistics_of(reader_->staging).contains("balloon_bytes"));
+  put("/sys/kernel/debug/hv-balloon", "host_version : 2.0\npage_size             : 4096\npages_ballooned       : 250\n");
+  EXPECT_EQ(part("balloon"), 1000) << "Hyper-V's";
 }
 
 TEST_F(Memory, NamesContiguousMemoryAsMissingIfItsUseIsUnknown) {

@@ -61,6 +61,11 @@ TEST_F(LinuxOom, HasTheTimeLostToInputAndOutput) {
 TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls_total{Normal}=2")
       << "oom_kill exists since 4.13, zone_reclaim with NUMA";
+  EXPECT_EQ(words("workingset_refault 4\npgsteal_kswapd_dma 1\npgsteal_kswapd_normal 2\npgscan_direct_normal 5\n"
+                  "pgscan_direct_movable 0\npgscan_direct_throttle 7\nallocstall 3\n"),
+            "allocation_stalls_total{all}=3 reclaim_scanned_pages_total{direct}=5 reclaim_throttles_total=7 "
+            "reclaimed_pages_total{kswapd}=3 refaulted_pages_total{file}=4")
+      << "before 4.8, by zone";
   EXPECT_EQ(words("oom_kill 2\n", "\n"), "oom_kills_total=2");
   EXPECT_EQ(words("oom_kill 2\n", "some avg10=0.00 total=3000000\n"),
             "oom_kills_total=2 pressure_stall_seconds_total{some}=3");

@@ -33,6 +33,7 @@ class Percpu : public testing::Test {
   }
   RawBytes raw_ = make_raw("");
   Staging staging_;
+  MemoryTypeList list_;
 };
 
 TEST_F(Percpu, IsOneTypeWithTheStatisticsOfKernelsThatHaveThem) {
@@ -56,6 +57,7 @@ TEST_F(Percpu, IsNotPresentOnKernelsBefore420) {
   view.contents["/proc/meminfo"] = {"MemTotal: 1 kB\nVmallocUsed: 3 kB\n"};
   SourceReader reader(source());
   EXPECT_EQ(open_source(reader, view).error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(refresh(reader, view, list_, 1).error().code, ErrorCode::kNotPresent) << "nor is it a failure later";
   view.contents["/proc/meminfo"] = {"MemTotal: 1 kB\nPercpu: 3 kB\n"};
   view.failures["/sys/kernel/debug/percpu_stats"] = EACCES;
   EXPECT_TRUE(open_source(reader, view));

@@ -101,6 +101,7 @@ TEST_F(LinuxProcessParser, ShowsTheLargestNamesThoseThatMatchAndItself) {
   ASSERT_TRUE(parse());
   EXPECT_EQ(names_of(staging_), "half large memstatd small") << "two halves are more than the middle";
   EXPECT_EQ(statistics_of(staging_).count("process_part_bytes{middle,text}"), 0U);
+  EXPECT_EQ(statistics_of(staging_).at("process_names_left_out"), 2U) << "middle and equal";
 }
 
 TEST_F(LinuxProcessParser, TakesEqualsInTheOrderOfTheirNames) {

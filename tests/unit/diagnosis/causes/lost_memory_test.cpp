@@ -35,6 +35,16 @@ TEST(LostMemory, PinsOfATenthOfMemory) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(LostMemory, PinsAreOfPagesOfThisMachineAndNeverMoreThanAll) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_page_pins", 16000);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.page_bytes = 65536;
+  EXPECT_EQ(machine.find().at(0).headline, "Devices have pinned up to 1000 MiB of memory");
+  machine.evidence.metrics[0].value = 1e6;
+  EXPECT_EQ(machine.find().at(0).headline, "Devices have pinned up to 16 GiB of memory");
+}
+
 TEST(LostMemory, PinsAreOfAGroupThatHasAsMuchMemory) {
   EvidenceOfMachine machine;
   machine.metric("memstat_page_pins", 2 * EvidenceOfMachine::kGiB / 4096);

@@ -100,7 +100,7 @@ TEST(OwnLimits, TheProcessIsInTheNextStepAndAlmostAllIsNotAll) {
   machine.evidence.inspections = {answer_to("files", {holder("", 1023, 1024)})};
   const Finding finding = diagnose(machine.evidence).findings.at(0);
   EXPECT_EQ(finding.next.back(), "prlimit --nofile --pid 7");
-  EXPECT_EQ(finding.facts.at(0).text, "99 % of its limit");
+  EXPECT_EQ(finding.facts.at(0).text, "99.9 % of its limit");
 }
 
 TEST(OwnLimits, PipesThatMayBeLargerAreNotRuledOut) {

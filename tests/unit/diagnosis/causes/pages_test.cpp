@@ -14,6 +14,10 @@ TEST(Pages, InNoAccount) {
   EXPECT_EQ(machine.words(), "");
   bytes.value = 3 * kGiB;
   EXPECT_EQ(machine.words(), "wasteful unaccounted_large");
+  machine.metric("memstat_accounted_part_missing", 1, {"per_cpu_pages"});
+  EXPECT_EQ(machine.words(), "wasteful unaccounted_large") << "a small part";
+  machine.metric("memstat_accounted_part_missing", 1, {"vmalloc"});
+  EXPECT_EQ(machine.words(), "notable unaccounted_large") << "before 5.3 vmalloc areas are in it";
 }
 
 TEST(Pages, InPiecesWhileMemoryIsFree) {
@@ -98,6 +102,10 @@ TEST(Pages, AFullPoolIsWorthAWordSinceItMayBeOnPurpose) {
   EXPECT_EQ(machine.words(), "notable hugetlb_exhausted");
   pool.objects = 0;
   EXPECT_EQ(machine.words(), "notable hugetlb_exhausted") << "reserved to the last, and none used yet";
+  pool.limit_objects = 21;
+  EXPECT_EQ(machine.words(), "") << "the kernel may make one more";
+  pool.limit_objects = 20;
+  EXPECT_EQ(machine.words(), "notable hugetlb_exhausted");
   pool.free_objects = 0;
   machine.evidence.metrics[0].value = 0;
   EXPECT_EQ(machine.words(), "") << "no pool";

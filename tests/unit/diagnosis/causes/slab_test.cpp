@@ -46,6 +46,47 @@ TEST(Slab, MemoryInNoCache) {
   EXPECT_EQ(machine.words(), "notable kmalloc_large");
 }
 
+TEST(Slab, ReclaimableMemoryInNoCacheIsNotOfKmalloc) {
+  EvidenceOfMachine machine;
+  machine.part("slab_reclaimable", 4 * kGiB);
+  machine.part("slab_unreclaimable", 0.1 * kGiB);
+  machine.evidence.slab_held_bytes = kGiB;
+  EXPECT_EQ(machine.words(), "") << "slabinfo is not complete";
+  machine.evidence.metrics.back().value = kGiB;
+  ASSERT_EQ(machine.words(), "notable kmalloc_large");
+  EXPECT_EQ(machine.find().at(0).bytes, kGiB);
+  machine.evidence.page_bytes = 65536;
+  EXPECT_EQ(machine.find().at(0).headline, "Slab memory outside of caches: 1 GiB of kmalloc above 128 KiB");
+}
+
+TEST(Slab, ALeakInSeveralKmallocCachesIsOne) {
+  EvidenceOfMachine machine;
+  for (const char* name : {"kmalloc-1024", "kmalloc-256", "kmalloc-192", "kmalloc-64"}) {
+    TypeEvidence& cache = machine.type(Allocator::kSlab, name);
+    cache.objects = 300000;
+    cache.bytes = 0.3 * kGiB;
+  }
+  machine.evidence.types[0].bytes = 0.31 * kGiB;
+  machine.evidence.types[1].objects = 602000;  // two of each event
+  machine.evidence.types[3].objects = 400000;
+  ASSERT_EQ(machine.words(), "notable slab_large");
+  const Finding finding = machine.find().at(0);
+  EXPECT_EQ(finding.about.size(), 3U);
+  EXPECT_TRUE(finding.headline.starts_with("Slab cache kmalloc-1024 and 2 others with as many objects")) << finding.headline;
+  machine.evidence.types[2].objects = 330000;
+  EXPECT_EQ(machine.words(), "") << "two may agree by chance";
+}
+
+TEST(Slab, ACallSiteOfAModuleWithMuchMemory) {
+  EvidenceOfMachine machine;
+  TypeEvidence& site = machine.type(Allocator::kCallSite, "btree_bounce_alloc [bcachefs]");
+  site.bytes = 5 * kGiB;
+  ASSERT_EQ(machine.words(), "notable kmalloc_large");
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "btree_bounce_alloc [bcachefs]");
+  machine.evidence.types[0].name = "folio_alloc";
+  EXPECT_EQ(machine.words(), "") << "of the kernel itself, such as pages of files";
+}
+
 TEST(Slab, MemoryInNoCacheThatGrowsIsUsedUpSoon) {
   EvidenceOfMachine machine;
   machine.part("slab_reclaimable", kGiB);

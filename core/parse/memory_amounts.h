@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Single amounts of memory in files that report other things, too.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/base/arithmetic.h"
+
+namespace memstat {
+
+using Amount = std::optional<std::uint64_t>;  ///< Nothing: not reported.
+
+inline Amount sum_of(Amount a, Amount b) {
+  return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt;
+}
+
+/// The figures are not read at the same instant, so the larger one may have become the smaller one.
+inline std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
+inline Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
+inline Amount times(Amount count, std::uint64_t size) {
+  std::uint64_t product = 0;
+  if (!count || __builtin_mul_overflow(*count, size, &product)) return std::nullopt;
+  return product;
+}
+
+/// Pages on per-CPU lists of all zones of /proc/zoneinfo: "count: N" below "cpu: N". Nothing if the text is truncated or
+/// malformed.
+Amount count_cpu_pages(std::string_view zoneinfo);
+
+/// Pages of all TCP and UDP sockets in /proc/net/sockstat: "TCP: inuse N orphan N tw N alloc N mem N". Nothing if neither
+/// line has them.
+Amount count_socket_pages(std::string_view sockstat);
+
+/// B that the driver of Hyper-V took, in lines such as "pages_ballooned       : 3276800" and "page_size : 4096"
+/// (drivers/hv/hv_balloon.c, hv_balloon_debug_show).
+Amount hyperv_bytes(std::string_view text);
+
+/// Parses "N" or, if tracing was never used, "N (expanded: N)", in kB.
+Amount tracing_bytes(std::string_view text);
+
+/// B of one pool, from "hugepages-2048kB" and its number of pages.
+Amount pool_bytes(std::string_view directory, std::string_view pages);
+
+}  // namespace memstat
