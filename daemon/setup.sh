@@ -216,7 +216,13 @@ build() {
 
 may_write() {
   if ! mkdir -p "$1" 2>/dev/null || ! [ -w "$1" ]; then
-    say "$1 is not writable for $(id -un): remove $root/build (another user made it), or run as root"
+    local advice="clone the tree into a directory of your own"
+    if [ "$(id -u)" = 0 ]; then
+      advice="its file system is mounted read-only; clone the tree into another one"
+    elif [ -e "$root/build" ] && [ -w "$root" ]; then
+      advice="another user made it; remove $root/build, or run as root"
+    fi
+    say "$1 is not writable for $(id -un): $advice"
     return 1
   fi
 }

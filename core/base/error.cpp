@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 
 #include <cerrno>
+#include <new>
 #include <system_error>
 
 namespace memstat {
@@ -86,6 +87,15 @@ Error system_error(std::string_view path, int system_errno, std::string_view det
 
 Error make_error(ErrorCode code, std::string_view path, std::string_view detail, int system_errno) {
   return {.code = code, .path = std::string(path), .system_errno = system_errno, .detail = std::string(detail)};
+}
+
+std::string_view why(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr)
+    return "out of memory: raise what limits this process (ulimit -v, the limit of its control group)";
+  const auto* const refused = dynamic_cast<const std::system_error*>(&exception);
+  if (refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again)
+    return "no thread can be started: raise what limits this user (ulimit -u, TasksMax of systemd, pids.max)";
+  return exception.what();
 }
 
 Error no_memory_error(std::string_view path, std::string_view detail) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,10 @@ Error system_error(std::string_view path, int system_errno, std::string_view det
 /// Allocation failure in this process while reading `path`: code kNoMemory without an errno, unlike a call that failed with
 /// ENOMEM.
 Error no_memory_error(std::string_view path, std::string_view detail = {});
+
+/// exception.what() for people: with advice for std::bad_alloc, and for std::thread, whose own words are "Resource
+/// temporarily unavailable". Allocates nothing. Lives as long as `exception`.
+std::string_view why(const std::exception& exception);
 
 /// Makes an error without an offset. `path` may be "".
 Error make_error(ErrorCode code, std::string_view path, std::string_view detail, int system_errno = 0);

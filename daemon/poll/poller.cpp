@@ -572,7 +572,7 @@ bool Poller::poll(std::int64_t now_ns) {
   } catch (const std::exception& exception) {
     // Probably std::bad_alloc. Keep the last snapshot; the next poll tries again.
     try {
-      if (options_.log) options_.log(LogLevel::kError, std::string("poll failed: ") + exception.what());
+      if (options_.log) options_.log(LogLevel::kError, std::string("poll failed: ").append(why(exception)));
     } catch (const std::exception&) {  // not even memory for the message
     }
     return false;

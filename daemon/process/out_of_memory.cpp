@@ -36,8 +36,4 @@ void end_clearly_when_out_of_memory() {
   terminate_before = std::set_terminate(end);
 }
 
-std::string_view why(const std::exception& exception) {
-  return dynamic_cast<const std::bad_alloc*>(&exception) != nullptr ? kOutOfMemory : std::string_view(exception.what());
-}
-
 }  // namespace memstat

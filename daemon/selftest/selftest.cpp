@@ -403,18 +403,23 @@ std::string missing_proc(KernelView& view) {
   return line_of("/proc/sys is missing or hidden, where limits of the kernel", kMountProc);
 }
 
+std::string missing_sysfs(KernelView& view, std::span<const SourceDescriptor* const> sources) {
+  if (view.os() != OperatingSystem::kLinux) return {};
+  std::vector<std::string> names;
+  const Result<void> sysfs = view.list_directory("/sys/kernel", names);
+  if (sysfs || sysfs.error().code != ErrorCode::kNotPresent) return {};
+  const auto reads = [](const SourceDescriptor& source) { return source.origin.find("/sys/") != std::string_view::npos; };
+  return line_of("sysfs is not mounted at /sys, where " + figures_of(sources, reads), "`mount -t sysfs sysfs /sys`");
+}
+
 std::vector<std::string> missing_mounts(KernelView& view, std::span<const SourceDescriptor* const> sources) {
   if (view.os() != OperatingSystem::kLinux) return {};
   std::vector<std::string> lines;
   if (std::string proc = missing_proc(view); !proc.empty()) lines.push_back(std::move(proc));
   std::vector<std::string> names;
-  const Result<void> sysfs = view.list_directory("/sys/kernel", names);
-  names.clear();
-  if (!sysfs && sysfs.error().code == ErrorCode::kNotPresent) {
-    const auto reads = [](const SourceDescriptor& source) { return source.origin.find("/sys/") != std::string_view::npos; };
-    lines.push_back(
-        line_of("sysfs is not mounted at /sys, where " + figures_of(sources, reads), "`mount -t sysfs sysfs /sys`"));
-  } else if (sysfs && view.list_directory("/sys/kernel/debug", names) && names.empty()) {
+  if (std::string sysfs = missing_sysfs(view, sources); !sysfs.empty()) {
+    lines.push_back(std::move(sysfs));
+  } else if (view.list_directory("/sys/kernel/debug", names) && names.empty()) {
     // If the kernel has debugfs, sysfs has this directory as its mount point.
     const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
     lines.push_back(line_of("debugfs is not mounted at /sys/kernel/debug, where " + figures_of(sources, reads),

@@ -87,6 +87,9 @@ Result<SelfTest> test_this_machine(const SelfTestProgress& progress = {});
 /// What to do if procfs is not mounted, or without the files of the machine; "" if it is, and on systems other than Linux.
 std::string missing_proc(KernelView& view);
 
+/// The same for sysfs, with the names of `sources` that lack figures.
+std::string missing_sysfs(KernelView& view, std::span<const SourceDescriptor* const> sources);
+
 /// A line for people for each of procfs, sysfs and debugfs that is not mounted: which of `sources` lack figures, and what to
 /// do; and one for a partial view. Empty if nothing is missing, if the kernel has no debugfs, if only root may look, and on
 /// systems other than Linux. Thread safety: as the view.

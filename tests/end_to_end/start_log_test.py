@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
+from ctl import MEMSTATCTL  # noqa: E402
 
 # Lines before "listening on".
 MAX_LINES = 3
@@ -52,6 +53,23 @@ class StartLog(unittest.TestCase):
                         self.assertEqual(len(refused), 1, lines)
                         self.assertIn("linux_slabinfo", refused[0])
                         self.assertIn("type `memstatctl doctor`", refused[0])
+
+    @program.needs_root
+    def test_a_limit_of_threads_is_named(self):
+        with program.copy_for_others(program.MEMSTATD) as copy:
+            done = subprocess.run([*USER, "prlimit", "--nproc=1", copy, "--listen", "127.0.0.1:0"], cwd="/", capture_output=True, text=True,
+                                  timeout=program.PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("memstatd: no thread can be started: raise what limits this user (ulimit -u, ", done.stderr)
+
+    @program.needs_root
+    def test_without_sys_memstatctl_says_what_its_answer_lacks(self):
+        wrapper = STARTS["a container without /sys"]
+        if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("mount namespaces are not permitted here")
+        done = subprocess.run([*wrapper, MEMSTATCTL, "types"], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("sysfs is not mounted at /sys, where figures of linux_", done.stderr)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,11 @@ class EngineSource final : public ReportSource {
     const std::vector<SourceStatus> sources = poller_.statuses();
     sample.missing = missing_sources(sources, !is_live());
     sample.problem = why_nothing(sources);
-    if (std::string proc = is_live() ? missing_proc(*view_) : ""; !proc.empty()) sample.missing.push_back(std::move(proc));
+    if (is_live()) {
+      for (const std::string& line : {missing_proc(*view_), missing_sysfs(*view_, all_sources())}) {
+        if (!line.empty()) sample.missing.push_back(line);
+      }
+    }
     sample.time_ns = snapshot_->realtime_ns;
     if (capture_ != nullptr) {
       sample.monotonic_ns = capture_->poll_info(wanted_).monotonic_ns;

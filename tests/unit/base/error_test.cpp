@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/error.h"
 
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -47,6 +52,12 @@ TEST(ErrorText, NamesSourcePathOffsetWhatAndErrno) {
 }
 
 TEST(ErrorText, OffsetZeroIsAnOffset) { EXPECT_EQ(to_string(data_error("f", 0, "empty")), "f: offset 0: empty"); }
+
+TEST(Error, ExceptionsAreExplainedToPeople) {
+  EXPECT_TRUE(why(std::bad_alloc()).starts_with("out of memory: raise "));
+  EXPECT_TRUE(why(std::system_error(EAGAIN, std::generic_category())).starts_with("no thread can be started: raise "));
+  EXPECT_EQ(why(std::runtime_error("a mistake")), "a mistake");
+}
 
 }  // namespace
 }  // namespace memstat

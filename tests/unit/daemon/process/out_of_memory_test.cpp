@@ -64,10 +64,5 @@ TEST(OutOfMemory, OtherExceptionsStillAbort) {
   EXPECT_TRUE(WIFSIGNALED(ending.wait_status) && WTERMSIG(ending.wait_status) == SIGABRT) << ending.wait_status;
 }
 
-TEST(OutOfMemory, IsNamedInWordsForPeople) {
-  EXPECT_EQ(why(std::bad_alloc()), "out of memory");
-  EXPECT_EQ(why(std::runtime_error("a mistake")), "a mistake");
-}
-
 }  // namespace
 }  // namespace memstat
