@@ -416,10 +416,12 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
   if (view.os() != OperatingSystem::kLinux) return {};
   std::vector<std::string> lines;
   if (std::string proc = missing_proc(view); !proc.empty()) lines.push_back(std::move(proc));
-  std::vector<std::string> names;
+  std::vector<std::string> of_sysfs;
+  std::vector<std::string> of_debugfs;
   if (std::string sysfs = missing_sysfs(view, sources); !sysfs.empty()) {
     lines.push_back(std::move(sysfs));
-  } else if (view.list_directory("/sys/kernel/debug", names) && names.empty()) {
+  } else if (view.list_directory("/sys/kernel", of_sysfs) && view.list_directory("/sys/kernel/debug", of_debugfs) &&
+             of_debugfs.empty()) {
     // If the kernel has debugfs, sysfs has this directory as its mount point.
     const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
     lines.push_back(line_of("debugfs is not mounted at /sys/kernel/debug, where " + figures_of(sources, reads),

@@ -99,6 +99,7 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
     staging.type("a");
     const FieldMask limits(Field::kCountLimit, Field::kBytesLimit, Field::kCountLimit64);
     for_each_of(kEveryField - limits, [&](Field field) { staging.figure(field, 1); });
+    for_each_of(kEveryNodeField, [&](NodeField field) { staging.node(field, {1}); });
     staging.detail("d");
     types_.size_classes = {16};
     types_.poll(staging);

@@ -44,7 +44,8 @@ class SnapshotTest : public testing::Test {
       if (!block.figures.has(field)) continue;
       std::string text(types_.snapshot.label(block.row));
       for (std::uint32_t node = 0; node < block.count; ++node) {
-        text += " " + std::to_string(types_.snapshot.values(block, field)[node]);
+        const std::uint64_t value = types_.snapshot.values(block, field)[node];
+        text += value == kNoFigure ? " none" : " " + std::to_string(value);
       }
       found.push_back(text);
     }
@@ -371,7 +372,7 @@ TEST_F(SnapshotTest, DuplicatesThatKnowOfDifferentlyManyNodesAreSummedToo) {
       .type("a", {{Field::kBytes, 1}})
       .node(NodeField::kFree, {20});
   types_.poll(one);
-  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 30 0 0"}));
+  EXPECT_EQ(nodes(NodeField::kFree), Texts({"{allocator=\"uma\",type=\"a\" 30 none none"}));
 }
 
 TEST_F(SnapshotTest, ADetailIsShownWhenAllTypesOfTheNameHaveIt) {
