@@ -167,13 +167,13 @@ export function findingWords({evidence, who, effect, explains}) {
 const PARTS = [
   ['page_cache', 'anonymous', 'slab_reclaimable', 'buffers', 'slab_unreclaimable', 'shared', 'page_tables', 'per_cpu_pages',
    'memory_map', 'vmalloc', 'percpu', 'kernel_stacks', 'sockets', 'hugetlb', 'zswap', 'kernel_misc',
-   'swap_cache', 'tracing', 'gpu', 'zsmalloc', 'arc', 'cma', 'secondary_page_tables', 'detached', 'bounce', 'writeback_copies', 'balloon', 'hardware_corrupted'],
+   'swap_cache', 'tracing', 'gpu', 'zsmalloc', 'arc', 'cma', 'secondary_page_tables', 'detached', 'bounce', 'writeback_copies', 'balloon', 'hardware_corrupted', 'slab'],
   ['inactive', 'active', 'wired_other', 'buffers', 'kmem', 'laundry', 'page_tables', 'unswappable', 'user_wired', 'pv_entries', 'set_aside', 'cache']];
 
 /** The classes that draw a part: the same on each machine, whatever other parts there are. */
 export function lookOf(part) {
   const known = Math.max(...PARTS.map((names) => names.indexOf(part)));
-  const index = known >= 0 ? known : 28 + [...part].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 4;  // added since
+  const index = known >= 0 ? known : 29 + [...part].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 3;  // added since
   return `c${index % 8} t${Math.floor(index / 8)}`;
 }
 
