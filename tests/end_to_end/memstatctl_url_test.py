@@ -18,13 +18,12 @@ import program  # noqa: E402
 from ctl import MEMSTATCTL, run  # noqa: E402
 
 
-class Answers:
-    """A server other than memstatd: it sends `answer` to each client and closes the connection. With a `context` it speaks TLS."""
+class Server:
+    """A server other than memstatd, on a thread; a subclass takes each client."""
 
-    def __init__(self, answer, context=None):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"{'https://localhost' if context else 'http://127.0.0.1'}:{self.listener.getsockname()[1]}"
-        self.requests, self.answer, self.context = [], answer, context
+    def __init__(self, scheme="http", host="127.0.0.1"):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = f"{scheme}://{host}:{self.listener.getsockname()[1]}"
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -37,12 +36,7 @@ class Answers:
                 peer = self.listener.accept()[0]
             except OSError:
                 return
-            try:
-                with self.context.wrap_socket(peer, server_side=True) if self.context else peer as client:
-                    self.requests.append(client.recv(65536).decode())
-                    client.sendall(self.answer)
-            except OSError:  # the certificate was refused
-                continue
+            self.take(peer)
 
     def __exit__(self, *_):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -50,34 +44,38 @@ class Answers:
         self.thread.join()
 
 
-class Silence:
-    """A server that accepts and never answers."""
+class Answers(Server):
+    """Sends `answer` to each client and closes the connection. With a `context` it speaks TLS."""
+
+    def __init__(self, answer, context=None):
+        super().__init__(*(("https", "localhost") if context else ()))
+        self.requests, self.answer, self.context = [], answer, context
+
+    def take(self, peer):
+        try:
+            with self.context.wrap_socket(peer, server_side=True) if self.context else peer as client:
+                self.requests.append(client.recv(65536).decode())
+                client.sendall(self.answer)
+        except OSError:  # the certificate was refused
+            pass
+
+
+class Silence(Server):
+    """Accepts and never answers."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        super().__init__()
         self.clients = []
 
-    def __enter__(self):
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-        return self
-
-    def serve(self):
-        while True:
-            try:
-                self.clients.append(self.listener.accept()[0])
-            except OSError:
-                return
+    def take(self, peer):
+        self.clients.append(peer)
 
     @property
     def connections(self):
         return len(self.clients)
 
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        self.thread.join()
+    def __exit__(self, *exception):
+        super().__exit__(*exception)
         for client in self.clients:
             client.close()
 
