@@ -2,65 +2,13 @@
 #include "core/diagnosis/words.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cmath>
-#include <cstdio>
 #include <utility>
 
-#include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 
 namespace memstat {
-namespace {
-
-std::string with_digits(double number, std::string_view unit) {
-  std::array<char, 40> room{};
-  const bool has_decimal = number < 9.95 && std::abs(number - std::round(number)) >= 0.05;
-  std::snprintf(room.data(), room.size(), has_decimal ? "%.1f" : "%.0f", number);
-  return std::string(room.data()) + std::string(unit);
-}
-
-}  // namespace
-
-std::string bytes_text(double bytes) {
-  const auto [number, unit] = rounded_size(std::abs(bytes));
-  return (bytes < 0 ? "-" : "") + with_digits(number, " ").append(unit);
-}
-
-std::string count_text(double count) {
-  if (std::abs(count) >= 1e9) return with_digits(count / 1e9, " billion");
-  if (std::abs(count) >= 1e6) return with_digits(count / 1e6, " million");
-  return with_digits(std::round(count), "");
-}
-
-std::string amount_text(double amount, bool is_bytes) { return is_bytes ? bytes_text(amount) : count_text(amount); }
-
-std::string percent_text(double share) {
-  const double percent = 100 * share;
-  if (share > 0 && percent < 0.05) return "less than 0.1 %";
-  if (share < 1 && percent >= 99.5) {  // rounding would make it all
-    std::array<char, 16> room{};
-    std::snprintf(room.data(), room.size(), "%.1f %%", std::floor(10 * percent) / 10);
-    return room.data();
-  }
-  return with_digits(percent < 0.95 ? percent : std::round(percent), " %");
-}
-
-std::string duration_words(double seconds) {
-  if (seconds < 100) return with_digits(std::round(seconds), " s");
-  if (seconds < 100 * 60) return with_digits(std::round(seconds / 60), " min");
-  if (seconds < 48 * 3600) return with_digits(seconds / 3600, " h");
-  return with_digits(std::round(seconds / 86400), " d");
-}
-
-std::string rate_text(double per_second, bool is_bytes) {
-  if (per_second >= (is_bytes ? 1048576 : 1)) return amount_text(per_second, is_bytes) + "/s";
-  if (60 * per_second >= (is_bytes ? 1048576 : 1)) return amount_text(60 * per_second, is_bytes) + "/min";
-  return amount_text(3600 * per_second, is_bytes) + "/h";
-}
-
 std::string counted(double count, std::string_view singular, std::string_view plural) {
   std::string text = count_text(count) + " ";
   if (count == 1) return text.append(singular);

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Formats numbers for findings.
+// The words of findings.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/base/amount_text.h"  // IWYU pragma: export
 #include "core/model/inspection.h"
 
 namespace memstat {
 
-/// "512 B", "31 MiB", "1.5 GiB".
-std::string bytes_text(double bytes);
-/// "1532", "2.5 million".
-std::string count_text(double count);
-/// bytes_text() or count_text().
-std::string amount_text(double amount, bool is_bytes);
-/// A share of 1 as "97 %", "0.4 %". Never rounded to nothing or to all: "less than 0.1 %", "99.9 %".
-std::string percent_text(double share);
-/// "40 s", "12 min", "6 h", "3 d".
-std::string duration_words(double seconds);
-/// Per minute or hour, whichever is readable: "128/min", "31 MiB/h".
-std::string rate_text(double per_second, bool is_bytes);
 /// "1 process", "3 processes": `singular` with an s, or `plural`.
 std::string counted(double count, std::string_view singular, std::string_view plural = {});
 

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <map>
 
-#include "core/base/byte_size.h"
+#include "core/base/amount_text.h"
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "daemon/serve/plain_html.h"
@@ -20,22 +19,9 @@ constexpr std::size_t kTypesShown = 15;
 
 constexpr std::string_view kPerCpuPath = "/metrics/percpu";
 
-/// Formats bytes as "3.2 MiB", for people only.
-std::string human_bytes(std::uint64_t bytes) {
-  const auto [number, unit] = rounded_size(static_cast<double>(bytes));
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), bytes < 1024 || number >= 100 ? "%.0f " : "%.1f ", number);
-  return std::string(text.data()).append(unit);
-}
+std::string human_bytes(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-/// A cell with a share, worded as in web/view.js: what is nearly full does not read as full.
-std::string share_cell(double share) {
-  const double percent = 100 * share;
-  const bool is_whole = percent <= 0 || percent >= 100;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), is_whole ? "%.0f %%" : "%.1f %%", is_whole ? percent : std::min(percent, 99.9));
-  return "<td class=number>" + std::string(percent > 0 && percent < 0.1 ? "&lt; 0.1 %" : text.data());
-}
+std::string share_cell(double share) { return "<td class=number>" + percent_text(share); }
 
 /// The cell of a type's name. A kernel's names are long, so the allocator follows instead of having a column.
 std::string type_cell(const Snapshot& snapshot, std::size_t row) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/amount_text.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/model/accounts.h"
 #include "core/model/group_metrics.h"
@@ -136,10 +137,6 @@ void set_aside_work(GrowthReport& report) {
   growing.erase(work, growing.end());
 }
 
-std::string share_text(double part, double whole) {
-  return std::to_string(std::lround(100 * std::min(1.0, part / std::max(1.0, whole)))) + " %";
-}
-
 void write_row(JsonWriter& json, const GrowthReport& report, const Growth& row) {
   const GrowthSeries& series = report.series[row.series];
   json.field("allocator", series.allocator).field("type", series.name).field("of", series.is_bytes ? "bytes" : "objects");
@@ -206,10 +203,11 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
   const double peak_gain = row.test.gain + row.test.largest_fall;
   switch (row.test.shape) {
     case GrowthShape::kGivenBack:
-      return "gave back " + share_text(row.test.largest_fall, peak_gain) + " of its growth" +
-             (row.test.fell_in_reclaim ? " when memory was reclaimed" : "");
+      return "gave back " + percent_text(std::min(1.0, row.test.largest_fall / std::max(1.0, peak_gain))) +
+             " of its growth" + (row.test.fell_in_reclaim ? " when memory was reclaimed" : "");
     case GrowthShape::kCycle:
-      return "rises and falls, by up to " + share_text(row.test.largest_fall, peak_gain) + " of its growth";
+      return "rises and falls, by up to " + percent_text(std::min(1.0, row.test.largest_fall / std::max(1.0, peak_gain))) +
+             " of its growth";
     case GrowthShape::kStep: return "grew in one step";
     case GrowthShape::kEnded: return "stopped growing";
     case GrowthShape::kLevelsOff: return "grows ever more slowly";

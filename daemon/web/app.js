@@ -147,7 +147,7 @@ function growthRow(row) {
   const left = timeLeft(row);
   if (left && !isEarly()) words.push(left.words);
   if (row.with) words.push(`with ${withWords(row)}`);
-  const pace = row.of === 'bytes' ? rate(row.per_second) : `+${count(row.per_second * 3600)}/h`;
+  const pace = rate(row.per_second, row.of === 'bytes');
   return element('li', {}, nameOfRow(row), element('span', {class: 'what'}, words.join('; ')),
                  element('span', {class: 'side'}, isEarly() ? `+${grownText(row, row.grew)}` : pace));
 }

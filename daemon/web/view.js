@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Presents the documents of /api/v1/ to people: words, order, amounts. Independent of the page, so that tests can run it alone.
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+
+// Amounts follow core/base/amount_text.cpp; tests/fixtures/amounts.txt has examples of both.
+const withDigits = (number) => number < 9.95 && Math.abs(number - Math.round(number)) >= 0.05 ? number.toFixed(1) : String(Math.round(number));
 
 export function bytes(amount) {
   let value = Math.abs(amount);
   let unit = 0;
-  while (value >= 1023.95 && unit + 1 < UNITS.length) {
+  while (value >= 1023.5 && unit + 1 < UNITS.length) {
     value /= 1024;
     unit++;
   }
-  const text = unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1);
-  return `${amount < 0 ? '-' : ''}${text} ${UNITS[unit]}`;
+  return `${amount < 0 ? '-' : ''}${withDigits(value)} ${UNITS[unit]}`;
 }
 
 /** 12 345 with thin spaces, independent of language. */
@@ -22,22 +24,25 @@ export function count(number) {
 
 export function percent(share) {
   const value = 100 * share;
-  if (value > 0 && value < 0.1) return '< 0.1 %';
-  if (value < 100 && value > 99.9) return '99.9 %';  // 99.99 % is not rounded to 100 %
-  return `${value >= 100 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
+  if (value > 0 && value < 0.05) return 'less than 0.1 %';
+  if (value < 100 && value >= 99.5) return `${(Math.floor(10 * value) / 10).toFixed(1)} %`;  // rounding would make it all
+  return `${value < 0.95 ? withDigits(value) : Math.round(value)} %`;
 }
 
 export function duration(seconds) {
-  const of = (number, unit) => `${number} ${unit}${number === 1 ? '' : 's'}`;
-  if (seconds < 90) return of(Math.max(0, Math.round(seconds)), 'second');
-  if (seconds < 90 * 60) return of(Math.round(seconds / 60), 'minute');
-  if (seconds < 36 * 3600) return of(Math.round(seconds / 3600), 'hour');
-  return of(Math.round(seconds / 86400), 'day');
+  const [day, year] = [86400, 365 * 86400];
+  if (seconds >= 100 * year) return 'over 100 y';
+  if (seconds < 100) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 2 * day) return `${withDigits(seconds / 3600)} h`;
+  return seconds < 2 * year ? `${Math.round(seconds / day)} d` : `${withDigits(seconds / year)} y`;
 }
 
-export function rate(bytesPerSecond) {
-  const sign = bytesPerSecond > 0 ? '+' : '';
-  return `${sign}${bytes(Math.round(bytesPerSecond * 3600))}/h`;
+export function rate(perSecond, isBytes = true) {
+  const readable = isBytes ? 1048576 : 1;
+  const size = Math.abs(perSecond);
+  const [factor, unit] = size >= readable ? [1, 's'] : 60 * size >= readable ? [60, 'min'] : [3600, 'h'];
+  return `${perSecond > 0 ? '+' : ''}${(isBytes ? bytes : count)(factor * perSecond)}/${unit}`;
 }
 
 export function clock(seconds) {
@@ -154,7 +159,7 @@ export function sparkScale(values) {
   return {least, most, from: (least + most - span) / 2, span};
 }
 
-/** How urgent a finding is: "now", "6 hours left", "wasteful". */
+/** How urgent a finding is: "now", "6 h left", "wasteful". */
 export const urgency = ({severity, seconds_left: left}) => severity === 'soon' && left !== null ? `${duration(left)} left` : severity;
 
 /** The lines under a finding's headline: evidence, who, effect, what else it explains. */

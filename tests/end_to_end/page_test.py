@@ -76,6 +76,14 @@ class Words(unittest.TestCase):
         looks = [{part["name"]: part["color"] for part in parts} for parts in both]
         self.assertEqual(looks[0], looks[1], "the color does not depend on the order")
 
+    def test_amounts_follow_the_table_of_examples(self):
+        functions = {"byte_rate": ("rate", [True]), "rate": ("rate", [False])}
+        with open(os.path.join(program.SOURCE_DIR, "tests/fixtures/amounts.txt"), encoding="utf-8") as file:
+            examples = [re.fullmatch(r"(\w+) (\S+) \| (.+) \| (.+)\n", line).groups() for line in file if line[0] not in "#\n"]
+        calls = [[functions.get(kind, (kind,))[0], float(amount), *functions.get(kind, ("", []))[1]] for kind, amount, *_ in examples]
+        wanted = [("+" if "rate" in kind and float(amount) > 0 else "") + prose for kind, amount, prose, _ in examples]
+        self.assertEqual(view_of(*calls), wanted)
+
     def test_one_percent_is_no_cliff(self):
         flat, steep, constant, empty, short = view_of(*(["sparkScale", values] for values in ([1000, None, 1010], [0, 100], [7, 7], [0, 0], [None, 3])))
         self.assertEqual((flat["least"], flat["most"], flat["span"]), (1000, 1010, 101))
@@ -84,8 +92,8 @@ class Words(unittest.TestCase):
 
     def test_what_growth_still_needs_is_counted_down(self):
         self.assertEqual(view_of(*(["growthToGo", {"polls": polls, "polls_needed": 8}, *interval] for polls, interval in ((3, [10]), (7, [10]), (3, [])))), [
-            "3 of the 8 polls that it takes to distinguish growth from chance; the rest takes 50 seconds.",
-            "7 of the 8 polls that it takes to distinguish growth from chance; the rest takes 10 seconds.",
+            "3 of the 8 polls that it takes to distinguish growth from chance; the rest takes 50 s.",
+            "7 of the 8 polls that it takes to distinguish growth from chance; the rest takes 10 s.",
             "3 of the 8 polls that it takes to distinguish growth from chance."])
 
     def test_causes_that_were_not_checked_are_listed_by_reason(self):
@@ -201,7 +209,7 @@ class Page(unittest.TestCase):
         with held_at_the_end("linux-7.2-2cpu-2nodes-pools", "--tier", "full") as daemon:
             seen = self.look(daemon, "nodes", "nodes", TYPE_HASH="#/type/hugetlb/2MiB")["nodes"]
         self.assertEqual([table["labels"] for table in seen["tables"]], 3 * [["Node 0", "Node 1"]])
-        self.assertEqual([table["values"] for table in seen["tables"]], [["2.0 MiB", "4.0 MiB"], ["1", "1"], ["0", "1"]])
+        self.assertEqual([table["values"] for table in seen["tables"]], [["2 MiB", "4 MiB"], ["1", "1"], ["0", "1"]])
         self.assertEqual([table["widths"] for table in seen["tables"]], [[50, 100], [100, 100], [0, 100]])
         self.assertIn("on this node", seen["tables"][1]["help"])
         self.assertIn("No figures by CPU", seen["without"])

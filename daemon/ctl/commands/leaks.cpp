@@ -42,7 +42,7 @@ std::string aside_text(const GrowthAnswer& answer, bool is_human) {
   for (std::size_t i = 0; i < shown; ++i) {
     const GrowthRow& row = answer.set_aside[i];
     const auto grew = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.grew));
-    text += "  " + row.allocator + " " + printable(row.name) + " +" + amount_text(grew, row.is_bytes, is_human) + ": it " +
+    text += "  " + row.allocator + " " + printable(row.name) + " +" + figure_text(grew, row.is_bytes, is_human) + ": it " +
             printable(row.why) + "\n";
   }
   if (answer.set_aside.size() > shown) text += "  and " + std::to_string(answer.set_aside.size() - shown) + " more\n";
@@ -107,8 +107,8 @@ ReportTable leaks_table(const GrowthAnswer& answer) {
     table.add({row.allocator, row.name, std::string(row.is_bytes ? "bytes" : "objects"),
                UnitAmount{static_cast<double>(row.now), row.is_bytes},
                UnitAmount{static_cast<double>(row.grew), row.is_bytes}, UnitAmount{row.per_second, row.is_bytes},
-               percent(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds), cell_of(row.memory_seconds),
-               cell_of_text(separated(row.with, ", "))});
+               percent_cell(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds),
+               cell_of(row.memory_seconds), cell_of_text(separated(row.with, ", "))});
   }
   return table;
 }
@@ -119,7 +119,7 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   report.problem = answer.problem;
   if (!report.problem.empty()) return report;
   const std::string window = std::to_string(answer.polls) + (answer.polls == 1 ? " poll in " : " polls in ") +
-                             duration_text(std::round(answer.seconds));
+                             duration_words(std::round(answer.seconds));
   if (!answer.is_enough) {
     report.problem = "the window is too short to distinguish growth from chance: " + window + "; " + polls_to_go(answer);
   }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/amount_text.h"
 #include "core/base/unique_fd.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
@@ -193,7 +194,7 @@ class Files {
   [[nodiscard]] std::string total_line(bool is_human) const {
     const ReportColumn& bytes = kResidentColumns[0];
     const std::string share =
-        known_bytes_ == 0 ? "-" : percent(static_cast<double>(total_.resident) / static_cast<double>(known_bytes_));
+        known_bytes_ == 0 ? "-" : percent_cell(static_cast<double>(total_.resident) / static_cast<double>(known_bytes_));
     return text_of(total_.resident, bytes, is_human) + " of " + text_of(total_.bytes, bytes, is_human) + " (" + share +
            ") in " + std::to_string(count_) + " files\n";
   }

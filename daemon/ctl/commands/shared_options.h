@@ -85,7 +85,7 @@ inline constexpr Option kSortOption =
 inline constexpr Option kReverseOption =
     flag("--reverse", "Reverse the order", store<&CommandLine::view, &ReportView::is_reversed>);
 inline constexpr Option kLimitOption = valued("--limit", "N", "Maximum number of rows; 0: all", set_limit, check_number);
-inline constexpr Option kHumanOption = flag("--human", "Bytes as 2.3M and times as 2h 10m in text",
+inline constexpr Option kHumanOption = flag("--human", "Bytes as 2.3M and times as 2.2h in text",
                                             [](CommandLine& line, const std::string&) { line.human = true; });
 inline constexpr Option kNoHumanOption = flag(
     "--no-human", "Whole numbers in text", [](CommandLine& line, const std::string&) { line.human = false; }, nullptr,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/amount_text.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
@@ -20,6 +21,7 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::size_t kBarLength = 20;
+constexpr std::size_t kShareWidth = 5;  // "99.9%"
 
 /// Adds the figures of another type with this name.
 void add_splits(std::vector<Split>& sums, const std::vector<Split>& more) {
@@ -77,9 +79,9 @@ std::string part_title(const std::string& word) {
 
 /// "40%  ########", or "-" if all figures are 0.
 std::string share_text(const Parts& parts, std::size_t part) {
-  if (parts.shares.empty()) return to_right("-", 4);
+  if (parts.shares.empty()) return to_right("-", kShareWidth);
   const double share = parts.shares[part];
-  return to_right(percent(share), 4) + "  " +
+  return to_right(percent_cell(share), kShareWidth) + "  " +
          std::string(static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength))), '#');
 }
 
@@ -113,11 +115,11 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   for (const Column* figure : kColumns) {
     const auto sum = sum_of(types, *figure);
     if (!sum) continue;
-    text += "  " + to_left(figure->title, 16) + to_right(amount_text(*sum, figure->is_bytes, is_human), 12) +
+    text += "  " + to_left(figure->title, 16) + to_right(figure_text(*sum, figure->is_bytes, is_human), 12) +
             (figure->is_bytes && !is_human ? " bytes" : "") + "\n";
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) {
-    text += "  " + to_left("of its limit", 16) + to_right(percent(*limit.used), 12) + "\n";
+    text += "  " + to_left("of its limit", 16) + to_right(percent_cell(*limit.used), 12) + "\n";
   }
   return text;
 }
@@ -169,7 +171,7 @@ std::string history_text(const std::vector<std::uint64_t>& amounts, bool is_byte
   const auto [least, most] = std::minmax_element(amounts.begin(), amounts.end());
   return "\nIn the last hour: " +
          sparkline(std::deque<std::uint64_t>(amounts.begin(), amounts.end()), amounts.size(), true) + "  " +
-         amount_text(*least, is_bytes, is_human) + " to " + amount_text(*most, is_bytes, is_human) + "\n";
+         figure_text(*least, is_bytes, is_human) + " to " + figure_text(*most, is_bytes, is_human) + "\n";
 }
 
 std::string meaning_text(const std::string& name) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/amount_text.h"
 #include "core/base/byte_size.h"
 #include "core/base/clock.h"
 #include "core/events/memuse/kernel_symbols.h"
@@ -64,17 +65,17 @@ std::string_view verdict_of(const MemuseFindings& findings, const MemuseGroup& g
   return is_suspect && is_too_short(findings.table) ? "too early to say" : to_string(group.verdict);
 }
 
-/// "suspect that continues: 1000 blocks, 31K, of dnotify_struct; 900 older than 10s, the oldest 58s; by python3 (1234)".
+/// "suspect that continues: 1000 blocks, 31K, of dnotify_struct; 900 older than 10 s, the oldest 58 s; by python3 (1234)".
 std::string headline(const MemuseFindings& findings, const MemuseGroup& group, bool is_human) {
   std::string line(verdict_of(findings, group));
   if (group.verdict == MemuseVerdict::kSuspect && !is_too_short(findings.table))
     line += group.is_growing ? " that continues" : " that stopped";
-  line += ": " + count_text(group.blocks, "block") + ", " + amount_text(group.bytes, true, is_human);
+  line += ": " + count_text(group.blocks, "block") + ", " + figure_text(group.bytes, true, is_human);
   line += is_human ? "" : " bytes";
   line += ", of " + printable_bytes(group.type);
   if (group.types > 1) line += " and " + count_text(group.types - 1, "other type");
-  line += "; " + std::to_string(group.old_blocks) + " older than " + duration_text(seconds_of(findings.table.older_ns));
-  line += ", the oldest " + duration_text(seconds_of(group.oldest_ns));
+  line += "; " + std::to_string(group.old_blocks) + " older than " + duration_words(seconds_of(findings.table.older_ns));
+  line += ", the oldest " + duration_words(seconds_of(group.oldest_ns));
   if (group.old_frees != 0) line += "; " + std::to_string(group.old_frees) + " of that age were freed";
   if (group.silent_frees != 0) line += "; " + std::to_string(group.silent_frees) + " were freed without an event";
   line += "; by " + printable_bytes(group.command) + " (" + std::to_string(group.process) + ")";
@@ -114,10 +115,10 @@ std::string losses_text(const MemuseCounts& counts) {
 /// The result in short.
 std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
   if (table.watched_ns <= table.older_ns) {
-    return "the time is too short to find leaks: no block is older than " + duration_text(seconds_of(table.older_ns));
+    return "the time is too short to find leaks: no block is older than " + duration_words(seconds_of(table.older_ns));
   }
   if (is_too_short(table)) {
-    return "the time is too short to find leaks: watch for " + duration_text(seconds_of(2 * table.older_ns)) + " or longer";
+    return "the time is too short to find leaks: watch for " + duration_words(seconds_of(2 * table.older_ns)) + " or longer";
   }
   return suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak");
 }
@@ -146,8 +147,8 @@ std::string wait_for_events(events::MemuseWatch& watch, StopSignals& signals, st
     if (!signals.wait_until(std::min(end_ns, now_ns + kStepNs))) break;
     const auto counts = watch.counts();
     if (!counts) return to_string(counts.error());
-    progress.show("watching, " + duration_text(seconds_of(system_clock().monotonic_ns() - start_ns)) + " of " +
-                  duration_text(seconds_of(window_ns)) + ": " + count_text(counts->blocks_in_use, "block") + " in use, " +
+    progress.show("watching, " + duration_words(seconds_of(system_clock().monotonic_ns() - start_ns)) + " of " +
+                  duration_words(seconds_of(window_ns)) + ": " + count_text(counts->blocks_in_use, "block") + " in use, " +
                   std::to_string(counts->lost_blocks + counts->lost_stacks) + " lost");
   }
   return {};
@@ -165,9 +166,9 @@ std::string memuse_text(const MemuseFindings& findings, bool is_human) {
     bytes += group.bytes;
     suspects += group.verdict == MemuseVerdict::kSuspect ? 1 : 0;
   }
-  std::string text = "watched for " + duration_text(seconds_of(findings.table.watched_ns)) +
+  std::string text = "watched for " + duration_words(seconds_of(findings.table.watched_ns)) +
                      ": of what was allocated then " + count_text(blocks, "block") + " with " +
-                     amount_text(bytes, true, is_human) + (is_human ? "" : " bytes") + " are in use; " +
+                     figure_text(bytes, true, is_human) + (is_human ? "" : " bytes") + " are in use; " +
                      finding(findings.table, suspects) + "\n\n";
   std::uint64_t others = 0;
   for (const MemuseGroup& group : groups) {

@@ -261,14 +261,14 @@ std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern
   for (const GrowthRow& row : answer.growing) {
     if (!is_type(patterns, row.allocator, row.name)) continue;
     out += printable(row.allocator + "/" + row.name) +
-           " grows: " + memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window +
+           " grows: " + amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window +
            ", too little to be a finding. memstatctl leaks has more.\n";
   }
   for (const GrowthRow& row : answer.set_aside) {
     if (!is_type(patterns, row.allocator, row.name)) continue;
     out += printable(row.allocator + "/" + row.name) + " is not a leak: it grew by " +
-           memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window + ", but " +
-           printable(row.why) + ".\n";
+           amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window + ", but " + printable(row.why) +
+           ".\n";
   }
   return out.empty() ? "Not a leak: nothing that matches grew in " + window + ".\n" : out;
 }

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <system_error>
 
+#include "core/base/amount_text.h"
 #include "core/base/ascii.h"
 #include "core/base/text.h"
 
@@ -180,33 +181,6 @@ std::string number_text(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-std::string percent(double part) {
-  std::array<char, 32> text{};
-  const bool is_small = part > 0 && part < 0.0095;
-  if (part < 1 && part >= 0.995) return ">99%";  // nearly full, or nearly certain, must not read as 100 %
-  std::snprintf(text.data(), text.size(), is_small ? "%.1f%%" : "%.0f%%", 100 * part);
-  return is_small && part < 0.0005 ? "<0.1%" : text.data();
-}
-
-std::string duration_text(double seconds) {
-  constexpr double kMax = 100.0 * 365 * 86400;
-  if (!(seconds < kMax)) return ">100y";
-  const auto whole = static_cast<std::uint64_t>(std::max(0.0, seconds));
-  struct DurationUnit {
-    std::uint64_t seconds;
-    const char* name;
-  };
-  static constexpr DurationUnit kUnits[] = {{365 * 86400, "y"}, {86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
-  for (std::size_t i = 0; i + 1 < std::size(kUnits); ++i) {
-    if (whole < kUnits[i].seconds) continue;
-    const std::uint64_t rest = whole % kUnits[i].seconds / kUnits[i + 1].seconds;
-    std::string text = std::to_string(whole / kUnits[i].seconds) + kUnits[i].name;
-    if (rest != 0) text += " " + std::to_string(rest) + kUnits[i + 1].name;
-    return text;
-  }
-  return std::to_string(whole) + "s";
-}
-
 std::string utc_text(std::int64_t realtime_ns, const char* format) {
   const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
   std::tm parts{};
@@ -223,8 +197,8 @@ std::string text_of(const Cell& cell, const ReportColumn& column, bool is_human)
   const std::optional<double> number = number_in(cell);
   if (!number) return "-";
   switch (column.unit) {
-    case Unit::kRatio: return percent(*number);
-    case Unit::kSeconds: return is_human ? duration_text(*number) : signed_amount(*number, false, false, false);
+    case Unit::kRatio: return percent_cell(*number);
+    case Unit::kSeconds: return is_human ? duration_cell(*number) : signed_amount(*number, false, false, false);
     case Unit::kTime: return time_text(std::get<std::int64_t>(cell), column.width == 0);
     case Unit::kNumber:
     case Unit::kText:

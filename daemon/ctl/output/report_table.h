@@ -143,12 +143,6 @@ std::string text_of(const Cell& cell, const ReportColumn& column, bool is_human)
 /// The shortest decimal representation that restores the number.
 std::string number_text(double value);
 
-/// 0.5 becomes "50%", 0.003 "0.3%".
-std::string percent(double part);
-
-/// "5d 3h", "2h 10m", "40s": the two largest units.
-std::string duration_text(double seconds);
-
 /// In the format of strftime.
 std::string utc_text(std::int64_t realtime_ns, const char* format);
 

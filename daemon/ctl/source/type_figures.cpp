@@ -23,7 +23,7 @@ bool has(const TypeRow& type, const Column& column) { return (type.figures & col
 
 std::uint64_t figure_of(const TypeRow& type, const Column& column) { return type.*column.value; }
 
-std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human) {
+std::string figure_text(std::uint64_t amount, bool is_bytes, bool is_human) {
   return is_human && is_bytes ? humanize(amount, Base::k1024, true) : std::to_string(amount);
 }
 
@@ -33,7 +33,7 @@ std::optional<double> use_of(const TypeRow& type) {
 }
 
 std::string cell(const TypeRow& type, const Column& column, bool is_human) {
-  return has(type, column) ? amount_text(figure_of(type, column), column.is_bytes, is_human) : "-";
+  return has(type, column) ? figure_text(figure_of(type, column), column.is_bytes, is_human) : "-";
 }
 
 NearestLimit nearest_limit(const TypeRow& type) {

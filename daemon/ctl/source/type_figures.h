@@ -96,7 +96,7 @@ std::uint64_t figure_of(const TypeRow& type, const Column& column);
 std::string cell(const TypeRow& type, const Column& column, bool is_human);
 
 /// An amount of bytes, or of objects, as text.
-std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human);
+std::string figure_text(std::uint64_t amount, bool is_bytes, bool is_human);
 
 /// The unit of a limit or another figure.
 inline const char* unit_of(const Column& column) { return column.is_bytes ? "bytes" : "objects"; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/amount_text.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/type_figures.h"
@@ -28,10 +29,8 @@ std::string growth_text(std::optional<double> growth) {
   if (!growth) return "-";
   const double size = std::min(std::fabs(*growth), 9e18);
   if (size < 0.5) return "0";
-  return (*growth < 0 ? "-" : "+") + amount_text(static_cast<std::uint64_t>(std::llround(size)), true, true);
+  return (*growth < 0 ? "-" : "+") + figure_text(static_cast<std::uint64_t>(std::llround(size)), true, true);
 }
-
-std::string bytes_text(std::uint64_t bytes) { return amount_text(bytes, true, true); }
 
 /// A column of the types' table. If there is no room, the columns with the highest `rank` are dropped first.
 struct TopColumn {
@@ -59,7 +58,7 @@ constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
                                                            {"ALLOC", 7, 8},
                                                            {"BYTES", 6, 1},
                                                            {"HELD", 6, 4},
-                                                           {"USE", 4, 6},
+                                                           {"USE", 5, 6},
                                                            {"SIZE", 5, 9},
                                                            {"OBJECTS", 7, 5},
                                                            {"GROWTH/s", 8, 3},
@@ -73,7 +72,7 @@ std::string range_text(const std::deque<std::uint64_t>& amounts, std::size_t cou
   if (amounts.empty()) return {};
   const auto begin = amounts.end() - static_cast<std::ptrdiff_t>(std::min(amounts.size(), count));
   const auto [least, most] = std::minmax_element(begin, amounts.end());
-  return *most == 0 ? "0%" : percent(static_cast<double>(*most - *least) / static_cast<double>(*most));
+  return *most == 0 ? "0%" : percent_cell(static_cast<double>(*most - *least) / static_cast<double>(*most));
 }
 
 /// The columns that fit next to a name of usual length.
@@ -218,7 +217,7 @@ std::string TopModel::status_text() const {
                        kSorts.at(static_cast<std::size_t>(sort_)) + (is_reversed_ ? " reversed" : "");
   if (!heading_.replay_position.empty()) status += "; " + heading_.replay_position;
   if (interval_.count() != 0 && heading_.replay_position.empty()) {
-    status += "; every " + duration_text(std::chrono::duration<double>(interval_).count());
+    status += "; every " + duration_words(std::chrono::duration<double>(interval_).count());
   }
   if (is_typing_ || !filter_.empty()) status = "filter: " + printable(filter_) + (is_typing_ ? "_" : "") + "  " + status;
   if (is_alarming_only_) status = "failures and limits only  " + status;
@@ -256,11 +255,11 @@ void TopModel::add_types(Page& page) {
     cells[kBytes] = cell(type, kBytesInUse, true);
     cells[kHeld] = cell(type, kBytesHeld, true);
     const std::optional<double> use = use_of(type);
-    cells[kUse] = use ? percent(*use) : "-";
+    cells[kUse] = use ? percent_cell(*use) : "-";
     cells[kSize] = cell(type, kObjectSize, type.object_size >= 100'000);
     cells[kGrowth] = growth_text(one.growth);
     cells[kObjects] = cell(type, kObjectsInUse, true);
-    cells[kUsed] = one.used ? percent(std::min(*one.used, 9.99)) : "-";
+    cells[kUsed] = one.used ? percent_cell(std::min(*one.used, 9.99)) : "-";
     cells[kFailed] = cell(type, kFailures, true);
     cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, layout.trend, page.is_utf8);
     cells[kRange] = one.track == nullptr ? "" : range_text(one.track->amounts, layout.trend);
@@ -310,8 +309,8 @@ void TopModel::add_type(Page& page) const {
     if (text != std::to_string(value)) text += "  (" + std::to_string(value) + (column->is_bytes ? " bytes)" : ")");
     add(column->title, text);
   }
-  if (const auto use = use_of(type)) add("use", percent(*use) + " of the objects of its slabs");
-  if (one.used) add("of its limit", percent(*one.used), one.used > kNear ? one.look : Look::kPlain);
+  if (const auto use = use_of(type)) add("use", percent_text(*use) + " of the objects of its slabs");
+  if (one.used) add("of its limit", percent_text(*one.used), one.used > kNear ? one.look : Look::kPlain);
   if (one.growth) add("growth", growth_text(one.growth) + "/s");
   if (one.track != nullptr) {
     if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), Look::kCritical);
@@ -319,7 +318,7 @@ void TopModel::add_type(Page& page) const {
     add("trend", sparkline(one.track->amounts, kTrendSamples, page.is_utf8));
     if (least != one.track->amounts.end()) {
       const bool is_bytes = has(type, kBytesInUse);
-      add("", "from " + amount_text(*least, is_bytes, true) + " to " + amount_text(*most, is_bytes, true));
+      add("", "from " + figure_text(*least, is_bytes, true) + " to " + figure_text(*most, is_bytes, true));
     }
   }
   if (!type.also.empty()) add("also the caches", printable_bytes(other_names(type, ", ")));
@@ -359,7 +358,7 @@ void TopModel::add_splits(Page& page) {
     std::string text = to_right(place, kNumber);
     for (const Split& split : splits) {
       const auto value = place < split.values.size() ? split.values[place] : std::nullopt;
-      text += " " + to_right(value ? amount_text(*value, split.is_bytes, true) : "-", kFigure);
+      text += " " + to_right(value ? figure_text(*value, split.is_bytes, true) : "-", kFigure);
     }
     page.add(text);
   }

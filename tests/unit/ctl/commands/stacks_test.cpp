@@ -42,10 +42,11 @@ TEST(MemuseReport, HasSuspectsFirstWithTheirCalls) {
   EXPECT_THAT(
       memuse_text(findings(), false),
       StartsWith(
-          "watched for 1m: of what was allocated then 62 blocks with 10112 bytes are in use; 1 suspected leak\n\nsuspect "
-          "that continues: 60 blocks, 1920 bytes, of dnotify_struct; 50 older than 10s, the oldest 59s; by python3 (1234)\n "
+          "watched for 60 s: of what was allocated then 62 blocks with 10112 bytes are in use; 1 suspected leak\n\nsuspect "
+          "that continues: 60 blocks, 1920 bytes, of dnotify_struct; 50 older than 10 s, the oldest 59 s; by python3 "
+          "(1234)\n "
           "   fcntl_dirnotify\n    do_fcntl\n    0xffffffff81000123\n\nin use: 1 block, 4096 bytes, of nf_conntrack; 0 "
-          "older than 10s, the oldest 1s; by curl (9)\n    nf_alloc [nf_conntrack]\n    do_fcntl\n"));
+          "older than 10 s, the oldest 1 s; by curl (9)\n    nf_alloc [nf_conntrack]\n    do_fcntl\n"));
   EXPECT_THAT(memuse_text(findings(), true), HasSubstr("Earlier allocations are unknown.\n"));
   EXPECT_THAT(memuse_text(findings(), true), Not(HasSubstr("lost")));
 }
@@ -77,7 +78,7 @@ TEST(MemuseReport, SaysThatNothingLeaks) {
   quiet.table.blocks.resize(3);
   EXPECT_THAT(memuse_text(quiet, true), HasSubstr("nothing looks like a leak"));
   quiet.table.watched_ns = quiet.table.older_ns;
-  EXPECT_THAT(memuse_text(quiet, true), HasSubstr("no block is older than 10s\n"));
+  EXPECT_THAT(memuse_text(quiet, true), HasSubstr("no block is older than 10 s\n"));
   quiet.table.blocks.clear();
   EXPECT_THAT(memuse_text(quiet, true), HasSubstr("0 blocks with 0"));
   EXPECT_EQ(memuse_folded(quiet), "");
@@ -87,7 +88,7 @@ TEST(MemuseReport, SuspectsNothingWhileItIsTooEarly) {
   MemuseFindings early = findings();
   ASSERT_THAT(memuse_text(early, true), HasSubstr("suspect that continues"));
   early.table.watched_ns = 12 * kNsOfASecond;
-  EXPECT_THAT(memuse_text(early, true), HasSubstr("the time is too short to find leaks: watch for 20s or longer"));
+  EXPECT_THAT(memuse_text(early, true), HasSubstr("the time is too short to find leaks: watch for 20 s or longer"));
   EXPECT_THAT(memuse_text(early, true), testing::Not(HasSubstr("suspect")));
   EXPECT_THAT(memuse_json(early), testing::Not(HasSubstr("suspect")));
 }

@@ -52,7 +52,7 @@ TEST(TypesReport, OfTwoLimitsTheNearerOneIsShown) {
   using enum Field;
   // System V shared memory: two segments of 4096, and nearly all bytes.
   EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 998}, {kCount, 2}, {kBytesLimit, 1000}, {kCountLimit, 4096}}),
-            "1000 >99%");
+            "1000 99.8%");
   EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 1}, {kCount, 4000}, {kBytesLimit, 1000}, {kCountLimit, 4000}}),
             "4000 100%");
   EXPECT_EQ(limit_and_used(Allocator::kTable, {{kBytes, 250}, {kBytesLimit, 1000}}), "1000 25%");

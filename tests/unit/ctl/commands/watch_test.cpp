@@ -125,8 +125,8 @@ TEST(ShowReport, HasSharesOfTheFirstFigureThatIsNotZero) {
   source.splits_.nodes.push_back({.title = "held_bytes", .is_bytes = true, .values = {0, 4096}});
   EXPECT_EQ(show(source, "a", {.layout = Layout::kCsv}).output, "cpu,allocations,share_ratio\n0,30,0.75\n2,10,0.25\n");
   const std::string text = show(source, "slab/a", {.layout = Layout::kText}).output;
-  EXPECT_THAT(text, HasSubstr("  0           30   75%  ###############\n")) << text;
-  EXPECT_THAT(text, HasSubstr("4.0K  100%  ####################")) << text;
+  EXPECT_THAT(text, HasSubstr("  0           30    75%  ###############\n")) << text;
+  EXPECT_THAT(text, HasSubstr("4.0K   100%  ####################")) << text;
   EXPECT_THAT(show(source, "a", {.layout = Layout::kJson}).output, HasSubstr("\"share_ratio\": 0.75"));
   source.splits_ = {};
   const Report report = show(source, "none", {.layout = Layout::kText});

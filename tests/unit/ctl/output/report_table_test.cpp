@@ -118,14 +118,5 @@ TEST(ReportTableTest, FitsTheTerminalByShorterNamesAndFewerColumns) {
   EXPECT_THAT(table.print(view), HasSubstr("HELD"));
 }
 
-TEST(ReportTableTest, SmallSharesAreNotZero) {
-  EXPECT_EQ(percent(0), "0%");
-  EXPECT_EQ(percent(0.0032), "0.3%");
-  EXPECT_EQ(percent(0.000001), "<0.1%");
-  EXPECT_EQ(percent(0.5), "50%");
-  EXPECT_EQ(percent(1023.0 / 1024), ">99%");
-  EXPECT_EQ(percent(1), "100%");
-}
-
 }  // namespace
 }  // namespace memstat::ctl

@@ -119,7 +119,7 @@ TEST(TopModel, HasWhatSlabtopHas) {
   EXPECT_EQ(model.press({.key = Key::kEnter}), TopAction::kReadSplits);
   std::string screen;
   for (const TopLine& line : model.frame(80, 24, true)) screen += line.text + "\n";
-  for (const char* part : {"8.0K  (8192 bytes)", "75% of the objects", "other_cache", "directory"}) {
+  for (const char* part : {"8.0K  (8192 bytes)", "75 % of the objects", "other_cache", "directory"}) {
     EXPECT_THAT(screen, HasSubstr(part));
   }
 }
