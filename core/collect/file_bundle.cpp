@@ -51,17 +51,4 @@ bool FileBundleReader::next(std::string_view& name, std::string_view& content) {
   return false;
 }
 
-std::string_view LastBundle::content_of(std::string_view thing) {
-  std::string_view name = file_;
-  std::string_view content;
-  while (is_in_step_ && !name.empty()) is_in_step_ = reader_.next(name, content);
-  is_in_step_ = is_in_step_ && content == thing;
-  std::string_view found;
-  FileBundleReader ahead = reader_;
-  while (is_in_step_ && ahead.next(name, content) && !name.empty()) {
-    if (name == file_) found = content;
-  }
-  return found;
-}
-
 }  // namespace memstat

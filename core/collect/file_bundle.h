@@ -44,21 +44,4 @@ class FileBundleReader {
   bool is_cut_ = false;
 };
 
-/// Looks up things in an earlier bundle that lists them in the same order. Each thing begins with a record without a
-/// name, whose content is the thing's name.
-class LastBundle {
- public:
-  /// `file`: the record to find for each item. Both arguments are borrowed.
-  LastBundle(std::string_view bundle, std::string_view file) : reader_(bundle), file_(file) {}
-
-  /// The record of the next thing; "" if it has none. After the first thing that is missing from the earlier bundle, always
-  /// "".
-  std::string_view content_of(std::string_view thing);
-
- private:
-  FileBundleReader reader_;
-  std::string_view file_;
-  bool is_in_step_ = true;
-};
-
 }  // namespace memstat

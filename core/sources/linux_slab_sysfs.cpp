@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Figures of Linux's slab caches by kind of slab, NUMA node and CPU, from the files of /sys/kernel/slab/CACHE (mm/slub.c).
 //
-//   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are omitted)
-//   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
+//   slabs, total_objects, partial, cpu_slabs:   TOTAL N0=... N1=...     (nodes without any are omitted)
+//   alloc_fastpath, free_slowpath, ...:         TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
 //
 // core/collect/slab_directories.h finds the directory of each cache. Before Linux 5.9 caches of control groups had
 // directories of their own below their cache's; these are ignored.
 //
-// Costs, from show_slab_objects(): slabs, total_objects, partial and the statistics are counters; cpu_slabs reads a pointer
-// or two per CPU. But `objects` and `objects_partial` walk the lists of partial slabs with interrupts disabled, under the
-// lock that allocations and frees need (count_partial). That took 53 ns per slab, 13 ms for 250 000 slabs. /proc/slabinfo
-// does the same, but newer kernels stop after 10 000 slabs.
+// These files are counters, but cpu_slabs reads a pointer or two per CPU (show_slab_objects). `objects` and
+// `objects_partial` are never read: they walk the lists of partial slabs with interrupts disabled, under the lock that
+// allocations and frees need (count_partial). linux_slab_bpf counts objects by node without it.
 //
-// So `objects` is read only with the option count_objects, only of caches whose `partial` is small, and within a time
-// budget. slabinfo is read to list the caches, and where it replaces two files of each cache (linux_slabinfo reads it
-// anyway). `objects_partial` is never read (tests/bench/README.md).
+// slabinfo is read to list the caches, and where it replaces two files of each cache (linux_slabinfo reads it anyway).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects instead of slabs, and cpu_slabs is always 0; the figure is then omitted. On
 // kernels with alloc_cpu_sheaf (6.18, 6.19) the counters include moves of objects between a sheaf and its slab. They do not
@@ -24,7 +21,6 @@
 
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
-#include "core/collect/round_robin.h"
 #include "core/collect/slab_directories.h"
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
@@ -38,7 +34,6 @@ enum File : std::uint8_t {
   kTotalObjectsFile,
   kPartialFile,
   kCpuSlabsFile,
-  kObjectsFile,
   kAllocFastpathFile,
   kAllocSlowpathFile,
   kFreeFastpathFile,
@@ -46,9 +41,9 @@ enum File : std::uint8_t {
   kFreeRcuSheafFile,
   kFileCount
 };
-constexpr std::array<std::string_view, kFileCount> kFileNames = {
-    "slabs",          "total_objects",  "partial",       "cpu_slabs",     "objects",
-    "alloc_fastpath", "alloc_slowpath", "free_fastpath", "free_slowpath", "free_rcu_sheaf"};
+constexpr std::array<std::string_view, kFileCount> kFileNames = {"slabs",         "total_objects",  "partial",
+                                                                 "cpu_slabs",     "alloc_fastpath", "alloc_slowpath",
+                                                                 "free_fastpath", "free_slowpath",  "free_rcu_sheaf"};
 constexpr std::string_view kAllocFromSheafFile = "alloc_cpu_sheaf";
 
 using FileSet = std::uint32_t;  // a bit for each File
@@ -56,9 +51,6 @@ constexpr FileSet bit(File file) { return FileSet{1} << file; }
 constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
 constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
 constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
-// Zero if a cache has no slabs, and then not read: the kernel allocates a page when an open file is first read.
-constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
-constexpr std::string_view kNoSlabs = "0\n";
 constexpr FileSet kDerivedFiles =
     bit(kSlabsFile) | bit(kTotalObjectsFile);  // derived from slabinfo, see core/collect/slab_directories.h
 constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
@@ -71,31 +63,10 @@ constexpr std::size_t kBundlePart = 0;  // per cache a record without a name tha
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kOrder = "order";
 
-constexpr std::size_t kMaxKeptFiles = 4096;         // about 240 caches have two or four files, with statistics eight
-constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // maximum for which `objects` is read: 100 ns each under the lock, 1 ms
-constexpr std::uint32_t kReadsBetweenTries = 30;    // for vanished files
-constexpr std::uint64_t kHighestOrder = 20;         // a slab has at most about 2^10 pages
+constexpr std::size_t kMaxKeptFiles = 4096;       // about 240 caches have two or four files, with statistics eight
+constexpr std::uint32_t kReadsBetweenTries = 30;  // for vanished files
+constexpr std::uint64_t kHighestOrder = 20;       // a slab has at most about 2^10 pages
 constexpr std::size_t kMaxFileNameSize = 255;
-constexpr std::size_t kCountObjectsOption = 0;
-constexpr std::size_t kCountBudgetOption = 1;
-constexpr SourceOption kOptions[] = {
-    {.name = "count_objects",
-     .kind = SourceOption::Kind::kSwitch,
-     .most = 1,
-     .help = "also counts the objects in use by node, which walks lists of slabs under a lock, caches with more than 10000 "
-             "partial slabs are omitted"},
-    {.name = "count_budget",
-     .kind = SourceOption::Kind::kDuration,
-     .default_number = 2'000'000,
-     .least = 100'000,
-     .most = 1'000'000'000,
-     .help = "maximum time of counting in one read, 100us to 1s, the next read continues with the other caches"},
-};
-
-std::uint64_t option(const ReaderState& state, std::size_t index) {
-  return index < state.options.size() ? state.options[index].number : kOptions[index].default_number;
-}
-bool counts_objects(const ReaderState& state) { return option(state, kCountObjectsOption) != 0; }
 
 struct PlannedFile {
   File file;
@@ -117,9 +88,7 @@ struct State final : ReaderState {
   bool is_derived = false;         ///< slabs and slots are derived from slabinfo, without kDerivedFiles
   SlabCounts counts;               ///< the source of those
   std::uint32_t reads = 0;         ///< since vanished files were last tried
-  std::uint32_t next_count = 0;    ///< the cache whose objects are counted next
   Buffer scratch;                  ///< one file
-  Buffer last;                     ///< the previous bundle; only with count_objects
 };
 
 void forget_gone(State& state) {
@@ -128,11 +97,11 @@ void forget_gone(State& state) {
   }
 }
 
-/// Whether another source provides all figures except the counters. Counting objects needs their files anyway.
+/// Whether another source provides all figures except the counters.
 bool are_given(const State& state) {
   constexpr FieldMask kFields(Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs);
   constexpr NodeFieldMask kNodeFields(NodeField::kHeldBytes, NodeField::kTotalObjects);
-  return !counts_objects(state) && (kFields - state.given_fields).empty() && (kNodeFields - state.given_node_fields).empty();
+  return (kFields - state.given_fields).empty() && (kNodeFields - state.given_node_fields).empty();
 }
 
 /// Reports a file's error under the name of its directory or of slabinfo.
@@ -174,7 +143,6 @@ class Planner {
     state_.is_for_counters = given_;
     state_.may_look = static_cast<bool>(listed);
     state_.names_hash = names_hash;
-    state_.next_count = 0;
     return {};
   }
 
@@ -215,7 +183,7 @@ class Planner {
       if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
         const FileSet others = given_ ? kAllButCounters : state_.is_derived ? kDerivedFiles : 0;
-        if (((others | bit(kObjectsFile)) & bit(static_cast<File>(file))) != 0) continue;
+        if ((others & bit(static_cast<File>(file))) != 0) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
         if (!is_there) return is_there.error();
         if (*is_there) files_ |= bit(static_cast<File>(file));
@@ -226,7 +194,6 @@ class Planner {
     }
     if (files_ == 0) return nothing_to_read();
     state_.is_derived = !given_ && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
-    if (counts_objects(state_) && (state_.is_derived || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty()) continue;
@@ -286,16 +253,10 @@ void look_around(KernelView& view, State& state) {
   if (!made && made.error().code == ErrorCode::kPermission) state.may_look = false;
 }
 
-/// Reads the files of the plan into the bundle. Objects are counted for one cache after the other within the time budget.
+/// Reads the files of the plan into the bundle.
 class FilesReader {
  public:
-  FilesReader(KernelView& view, State& state, Buffer& bundle)
-      : view_(view),
-        state_(state),
-        is_counting_(counts_objects(state)),
-        round_robin_(view.clock(), static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
-        last_(state.last.view(), kFileNames[kObjectsFile]),
-        bundle_(bundle, state.scratch) {}
+  FilesReader(KernelView& view, State& state, Buffer& bundle) : view_(view), state_(state), bundle_(bundle, state.scratch) {}
 
   /// Errors: that of the first file that exists but cannot be read; kNotPresent if none exists any more.
   Result<void> run() {
@@ -307,18 +268,11 @@ class FilesReader {
       }
     }
     if (!has_any_) return gone_ ? *gone_ : system_error(kDirectory, ENOENT, "all files of the caches have disappeared");
-    state_.next_count = round_robin_.next_first();
     return bundle_.add(kEnd, {});
   }
 
  private:
   Result<void> begin(const PlannedCache& cache) {
-    nothing_ = {};
-    if (is_counting_) {
-      round_robin_.next_thing();
-      partial_slabs_ = ~std::uint64_t{0};
-      last_count_ = last_.content_of(cache.name);
-    }
     if (auto result = bundle_.add("", cache.name); !result) return result;
     if (!cache.order) return {};
     if (auto result = bundle_.add(kOrder, *cache.order); !result) return result;
@@ -328,54 +282,29 @@ class FilesReader {
   Result<void> derive_from_slabinfo(const PlannedCache& cache) {
     if (!state_.counts.find(cache.name)) return {};
     has_any_ = true;
-    const std::string_view slabs = state_.counts.slabs();
-    note_slabs(slabs);
-    if (auto result = bundle_.add(kFileNames[kSlabsFile], slabs); !result) return result;
+    if (auto result = bundle_.add(kFileNames[kSlabsFile], state_.counts.slabs()); !result) return result;
     return bundle_.add(kFileNames[kTotalObjectsFile], state_.counts.total_objects());
   }
 
-  void note_slabs(std::string_view content) {
-    if (content == kNoSlabs && !view_.wants_whole_polls()) nothing_ = kNoSlabs;  // a replay needs every file
-  }
-
   Result<void> take(PlannedFile& planned) {
-    const File file = planned.file;
-    const bool is_zero = !nothing_.empty() && (kPartsOfSlabs & bit(file)) != 0;
-    if (file == kObjectsFile && !is_zero && (!is_counting_ || partial_slabs_ > kMaxPartialSlabs)) return {};
-    if (is_zero || (file == kObjectsFile && !round_robin_.take())) {
-      const std::string_view known = is_zero ? nothing_ : last_count_;
-      return known.empty() ? Result<void>() : bundle_.add(kFileNames[file], known);
-    }
-    if (auto result = bundle_.add_file(view_, planned.path, kFileNames[file]); !result) {
+    if (auto result = bundle_.add_file(view_, planned.path, kFileNames[planned.file]); !result) {
       if (result.error().code != ErrorCode::kNotPresent) return of_source(result.error());
       planned.is_gone = true;
       gone_ = of_source(result.error());
       return {};
     }
     has_any_ = true;
-    const std::string_view content = state_.scratch.view();
-    if (file == kSlabsFile) note_slabs(content);
-    std::string_view rest = content;
-    std::string_view word;
-    if (file == kPartialFile && next_word(rest, word)) partial_slabs_ = parse_u64(trim(word)).value_or(partial_slabs_);
     return {};
   }
 
   KernelView& view_;
   State& state_;
-  bool is_counting_;
-  RoundRobin round_robin_;
-  LastBundle last_;
-  std::string_view last_count_;      // the cache's count at an earlier read
-  std::uint64_t partial_slabs_ = 0;  // the cache's partial slabs
   FileBundleWriter bundle_;
-  std::string_view nothing_;  // the content of the parts of a cache without slabs
   std::optional<Error> gone_;
   bool has_any_ = false;
 };
 
 Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
-  if (counts_objects(state)) bundle.swap(state.last);
   if (state.is_derived) {
     if (auto result = state.counts.read(view); !result) return of_source(result.error());
   }
@@ -418,9 +347,7 @@ class Parser {
     const bool has_statistics = (files & (kAllocFiles | kFreeFiles)) != 0;
     staging_.reset(has_statistics ? kCpuFields : CpuFieldMask(), cpu_count_);
     if (!has_statistics) staging_.omit(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // for linux_slab_events
-    NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kTotalObjects);
-    if ((files & bit(kObjectsFile)) != 0) node_fields.add(NodeField::kCount);
-    staging_.set_nodes(node_fields, node_count);
+    staging_.set_nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects), node_count);
     std::string_view name;
     std::string_view content;
     for (FileBundleReader reader(bundle_); reader.next(name, content);) {
@@ -454,7 +381,7 @@ class Parser {
       const File file = file_of(name);
       if (file == kFileCount) continue;
       files |= bit(file);
-      if (file != kSlabsFile && file != kTotalObjectsFile && file != kObjectsFile) continue;
+      if (file != kSlabsFile && file != kTotalObjectsFile) continue;
       const std::size_t last = content.rfind('N');
       if (last == std::string_view::npos) continue;
       const std::string_view digits = content.substr(last + 1, content.find('=', last) - last - 1);
@@ -499,10 +426,8 @@ class Parser {
     const auto total = total_of(file);
     if (total) cache.fields.add(*total);
     if (total) cache.figures[*total] = numbers.total();
-    const bool has_figure = file == kTotalObjectsFile || file == kObjectsFile || (file == kSlabsFile && slab_size_ != 0);
-    const NodeField field = file == kSlabsFile     ? NodeField::kHeldBytes
-                            : file == kObjectsFile ? NodeField::kCount
-                                                   : NodeField::kTotalObjects;
+    const bool has_figure = file == kTotalObjectsFile || (file == kSlabsFile && slab_size_ != 0);
+    const NodeField field = file == kSlabsFile ? NodeField::kHeldBytes : NodeField::kTotalObjects;
     if (has_figure) cache.node_fields.add(field);
     std::uint64_t node = 0;
     std::uint64_t value = 0;
@@ -567,7 +492,6 @@ constexpr MetricOrigin kOrigins[] = {
     {CpuField::kNumFrees, "C= of the same files"},
     {NodeField::kHeldBytes, "N= of slabs x page size x 2^order"},
     {NodeField::kTotalObjects, "N= of total_objects"},
-    {NodeField::kCount, "N= of objects, with count_objects only"},
 };
 
 }  // namespace
@@ -578,15 +502,14 @@ extern const SourceDescriptor descriptor{
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .origins = kOrigins,
-    .options = kOptions,
     .interval = std::chrono::seconds(60),
     .max_files = kMaxKeptFiles + 2,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; opens nothing if linux_slab_bpf has the same figures, unless "
-        "count_objects or CONFIG_SLUB_STATS is on; otherwise keeps two files per cache open on a machine with one node, "
-        "four on others (and four more with CONFIG_SLUB_STATS), with 4 KiB of kernel memory for each that was read, and at "
-        "most one for caches without slabs; the cost of the default files does not depend on the number of slabs; caches "
+        "CONFIG_SLUB_STATS is on; otherwise keeps two files per cache open on a machine with one node, four on others (and "
+        "four more with CONFIG_SLUB_STATS), with 4 KiB of kernel memory for each; their cost does not depend on the number "
+        "of slabs; caches "
         "that appear after privileges were dropped have none of these figures until a restart, others from the next read "
         "on; no slabs of CPUs since 7.0; counters are of online CPUs and wrap at 2^32",
     .steps = source_steps<State, open, read, parse>(),

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/kernel/kernel_view.h"
-#include "tests/support/manual_clock.h"
 
 namespace memstat {
 
@@ -47,13 +46,10 @@ class SlabKernel final : public KernelView {
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, int, std::less<>> failures;  ///< errno by path.
   bool has_privileges = true;                        ///< Files that are not kept can be read.
-  bool is_recorded = false;                          ///< The result of wants_whole_polls().
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
-  bool counts_kept = false;                 ///< Keeping a file has a cost, as on a live kernel.
-  std::string nodes = "0-1\n";              ///< /sys/devices/system/node/online; "": there is none.
-  ManualClock time;                         ///< The result of clock().
-  std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.
+  bool counts_kept = false;     ///< Keeping a file has a cost, as on a live kernel.
+  std::string nodes = "0-1\n";  ///< /sys/devices/system/node/online; "": there is none.
 
   /// The number of calls about a path with this ending.
   [[nodiscard]] std::size_t calls_of(std::string_view end) const {
@@ -61,13 +57,10 @@ class SlabKernel final : public KernelView {
         std::count_if(calls.begin(), calls.end(), [&](const std::string& path) { return path.ends_with(end); }));
   }
 
-  [[nodiscard]] const Clock& clock() const override { return time; }
-  [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override {
-    if (path.ends_with("/objects")) time.advance(count_takes);
     calls.emplace_back(path);
     const bool is_kept = kept.contains(path);
     const std::string* content = find(path);

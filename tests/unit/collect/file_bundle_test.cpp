@@ -45,23 +45,5 @@ TEST(FileBundle, CutAnywhereEndsTheWalkAndReportsIt) {
   }
 }
 
-TEST(FileBundle, LastBundleHasTheFileOfThingsThatComeInTheSameOrder) {
-  Buffer bundle;
-  Buffer scratch;
-  FileBundleWriter writer(bundle, scratch);
-  const std::pair<const char*, const char*> records[] = {{"", "a"}, {"other", "0"},  {"wanted", "1"}, {"", "b"},
-                                                         {"", "c"}, {"wanted", "3"}, {"end", ""}};
-  for (const auto& [name, content] : records) ASSERT_TRUE(writer.add(name, content));
-  LastBundle last(bundle.view(), "wanted");
-  EXPECT_EQ(last.content_of("a"), "1");
-  EXPECT_EQ(last.content_of("b"), "");
-  EXPECT_EQ(last.content_of("c"), "3");
-  EXPECT_EQ(last.content_of("d"), "") << "the bundle has ended";
-  LastBundle other(bundle.view(), "wanted");
-  EXPECT_EQ(other.content_of("b"), "");
-  EXPECT_EQ(other.content_of("b"), "") << "out of step for good";
-  EXPECT_EQ(LastBundle("", "wanted").content_of("a"), "");
-}
-
 }  // namespace
 }  // namespace memstat

@@ -58,9 +58,6 @@ class LinuxSlabSysfs : public testing::Test {
   }
   /// Like a reader that has not read yet.
   void forget_plan() { reader_.state = source().steps.make_state(); }
-  void set_options(std::uint64_t count_objects, std::uint64_t budget_ns) {
-    reader_.state->options = {{.number = count_objects}, {.number = budget_ns}};
-  }
   void expect_refused(const std::string& file, const std::string& content, const std::string& what) {
     SlabKernel::Files of = files();
     of[file] = content;
@@ -86,7 +83,7 @@ TEST_F(LinuxSlabSysfs, HasNoNodesOnAKernelThatDoesNot) {
   EXPECT_EQ(reader_.staging.node_count(), 0U);
 }
 
-TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyInConstantTime) {
+TEST_F(LinuxSlabSysfs, ReadsOnlyInConstantTime) {
   for (const char* cache : {"a", "b", "c"}) kernel_.add(cache, files());
   ASSERT_TRUE(open());
   EXPECT_EQ(kernel_.calls_of("/objects") + kernel_.calls_of("/objects_partial"), 0U) << "not even to test whether it exists";
@@ -117,7 +114,6 @@ TEST_F(LinuxSlabSysfs, OfOneNodeTakesSlabsAndSlotsFromSlabinfoWithoutTheirFiles)
   const std::string of = ": slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 capacity=2; ";
   EXPECT_EQ(words(), "a" + of + "b" + of + "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 capacity=2");
   EXPECT_EQ(kernel_.calls_of("/proc/slabinfo"), 1U);
-  EXPECT_EQ(kernel_.calls_of("idle/partial") + kernel_.calls_of("idle/cpu_slabs"), 0U) << "a cache without slabs has none";
   kernel_.nodes = "0-1\n";
   EXPECT_TRUE(words().starts_with("a: slabs=1 partial_slabs=3 cpu_slabs=2; b")) << "which node has which is no longer known";
 }
@@ -130,42 +126,6 @@ TEST_F(LinuxSlabSysfs, CaptureWithoutTheFilesHasThemFromSlabinfo) {
   kernel_.add("a", of);
   kernel_.nodes = "0\n";
   EXPECT_EQ(words(), "a: slabs=1 partial_slabs=3 cpu_slabs=2 node0: held_bytes=4096 capacity=2");
-}
-
-// Their first read would cost the kernel a page each, for as long as they are kept.
-TEST_F(LinuxSlabSysfs, ReadsOneFileOnlyOfACacheWithoutSlabs) {
-  auto empty = files();
-  for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs", "objects"}) empty[file] = "0\n";
-  kernel_.add("empty", empty);
-  kernel_.add("full", files());
-  set_options(1, 1'000'000'000);
-  ASSERT_TRUE(open());
-  const std::string expected = words();
-  EXPECT_TRUE(expected.starts_with("empty: ")) << expected;
-  EXPECT_NE(expected.find("slabs=0"), std::string::npos) << expected;
-  EXPECT_NE(expected.find("partial_slabs=0"), std::string::npos) << expected;
-  kernel_.calls.clear();
-  EXPECT_EQ(words(), expected);
-  EXPECT_EQ(kernel_.calls_of("empty/slabs"), 1U);
-  EXPECT_EQ(kernel_.calls.size() - kernel_.calls_of(kDirectory), 1U + 5U) << "five of the other";
-  // As soon as it has one all are read.
-  kernel_.directories["empty"] = kernel_.directories["full"];
-  kernel_.calls.clear();
-  EXPECT_NE(words(), expected);
-  EXPECT_EQ(kernel_.calls_of("empty/partial"), 1U);
-}
-
-TEST_F(LinuxSlabSysfs, ReadsEveryFileOfACacheWithoutSlabsWhileItIsRecorded) {
-  auto empty = files();
-  for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs", "objects"}) empty[file] = "0\n";
-  kernel_.add("empty", empty);
-  kernel_.is_recorded = true;
-  ASSERT_TRUE(open());
-  kernel_.calls.clear();
-  const std::string recorded = words();
-  EXPECT_EQ(kernel_.calls_of("empty/partial"), 1U) << "a replay finds no file that was not read";
-  kernel_.is_recorded = false;
-  EXPECT_EQ(words(), recorded);
 }
 
 TEST_F(LinuxSlabSysfs, LeavesOutWhatTheKernelDoesNotHave) {
@@ -331,82 +291,6 @@ TEST_F(LinuxSlabSysfs, SaysWhatToDoWithoutPrivileges) {
   }
   kernel_.failures.clear();
   EXPECT_TRUE(open());
-}
-
-// ---- counting objects ----------------------------------------------------------------------------------------------------
-
-TEST_F(LinuxSlabSysfs, CountsObjectsByNodeOnRequest) {
-  set_options(1, 1'000'000'000);
-  SlabKernel::Files of = files("29 N0=14 N1=15\n", "1856 N0=896 N1=960\n");
-  of["objects"] = "1749 N0=789 N1=960\n";
-  kernel_.add("kmalloc-64", of);
-  ASSERT_TRUE(open());
-  EXPECT_EQ(kernel_.kept.size(), 5U);
-  EXPECT_EQ(words(),
-            "kmalloc-64: slabs=29 partial_slabs=3 cpu_slabs=2 node0: held_bytes=57344 count=789 capacity=896 node1: "
-            "held_bytes=61440 count=960 capacity=960");
-  EXPECT_EQ(kernel_.calls_of("/objects_partial"), 0U);
-}
-
-TEST_F(LinuxSlabSysfs, NeverCountsWhereTheListsAreLong) {
-  set_options(1, 1'000'000'000);
-  kernel_.add("short", files("9 N0=9\n", "9 N0=9\n", "10000 N0=10000\n"));
-  kernel_.add("long", files("9 N0=9\n", "9 N0=9\n", "10001 N0=10001\n"));
-  kernel_.add("unknown", files());
-  kernel_.directories["unknown"].erase("partial");
-  ASSERT_TRUE(open());
-  const std::string all = words();
-  EXPECT_NE(all.find("short: slabs=9 partial_slabs=10000 cpu_slabs=2 node0: held_bytes=36864 count=600 capacity=9"),
-            std::string::npos);
-  EXPECT_NE(all.find("long: slabs=9 partial_slabs=10001 cpu_slabs=2 node0: held_bytes=36864 capacity=9"), std::string::npos);
-  EXPECT_EQ(kernel_.calls_of("/short/objects"), 2U);
-  EXPECT_EQ(kernel_.calls_of("/long/objects") + kernel_.calls_of("/unknown/objects"), 0U);
-}
-
-TEST_F(LinuxSlabSysfs, CountsAsLongAsItsBudgetOfTheViewsClockLasts) {
-  set_options(1, 2'500'000);
-  kernel_.count_takes = std::chrono::milliseconds(1);
-  for (const char* cache : {"a", "b", "c", "d", "e"}) kernel_.add(cache, files());
-  ASSERT_TRUE(open());
-  EXPECT_EQ(kernel_.calls_of("/objects"), 3U) << "the third begins after 2 ms, a fourth would after 3";
-  kernel_.calls.clear();
-  (void)words();
-  EXPECT_EQ(kernel_.calls_of("/objects"), 2U) << "only the caches whose turn it was";
-  kernel_.count_takes = std::chrono::nanoseconds(0);
-  kernel_.calls.clear();
-  (void)words();
-  EXPECT_EQ(kernel_.calls_of("/objects"), 5U);
-}
-
-TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKnows) {
-  set_options(1, 0);  // used up after one cache
-  for (const char* cache : {"a", "b", "c"}) {
-    kernel_.add(cache, files());
-    kernel_.directories[cache]["objects"] = std::string(cache) == "a" ? "1 N0=1\n" : "2 N0=2\n";
-  }
-  ASSERT_TRUE(open());
-  const auto counts = [this] {
-    std::string found;
-    const std::string all = words();
-    for (std::size_t at = all.find("held_bytes"); at != std::string::npos; at = all.find("held_bytes", at + 1)) {
-      const std::size_t count = all.find(" count=", at);
-      found += count < all.find(" capacity=", at) ? all.substr(count + 7, 1) : "-";
-    }
-    return found;
-  };
-  EXPECT_EQ(counts(), "12-") << "a was counted when the source was opened";
-  EXPECT_EQ(counts(), "122");
-  kernel_.directories["a"]["objects"] = "7 N0=7\n";
-  kernel_.directories["b"]["objects"] = "8 N0=8\n";
-  kernel_.directories["c"]["objects"] = "9 N0=9\n";
-  EXPECT_EQ(counts(), "722");
-  kernel_.calls.clear();
-  EXPECT_EQ(counts(), "782");
-  EXPECT_EQ(kernel_.calls_of("/objects"), 1U);
-  EXPECT_EQ(counts(), "789");
-  // Counts are forgotten when the lists have become long.
-  kernel_.directories["b"]["partial"] = "20000 N0=20000\n";
-  EXPECT_EQ(counts(), "7-9");
 }
 
 // ---- figures that another source has -------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ TEST_F(LinuxSlabBpf, HasEveryFigureForWhichTheFilesOfCachesAreOpened) {
   ASSERT_NE(files, nullptr);
   const FieldMask counters(Field::kNumAllocs, Field::kNumFrees);  // with CONFIG_SLUB_STATS
   EXPECT_EQ(files->fields - pass_source().fields, counters);
-  EXPECT_EQ(files->node_fields - pass_source().node_fields, NodeFieldMask(NodeField::kCount)) << "with count_objects";
+  EXPECT_TRUE((files->node_fields - pass_source().node_fields).empty());
 }
 
 TEST_F(LinuxSlabBpf, ReplacesSlabinfoInThePollInWhichItWorks) {
