@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
+SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/score"
 # Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
 FLOORS = {"first": 0.92, "three": 0.93, "who": 0.96}
 PUBLIC_FLOORS = {"first": 0.8, "three": 0.85, "who": 0.6}

@@ -56,7 +56,9 @@ printf '    .name = "new_cause",\n' >"$cause"
 must_refuse "of a cause without a test" 'write tests/unit/diagnosis/causes/new_cause_test.cpp'
 touch "$copy/tests/unit/diagnosis/causes/new_cause_test.cpp"
 must_refuse "of a cause without a situation" 'describe one in tests/situations/new_cause.yaml'
-printf 'cause: new_cause\n' >"$copy/tests/situations/new_cause.yaml"
+printf -- '- name: new\n  cause: new_cause\n  not_recorded: later\n' >"$copy/tests/situations/new_cause.yaml"
+must_refuse "of a cause that has only a placeholder" 'no situation of new_cause has a capture'
+printf -- '- name: new\n  cause: new_cause\n  never_seen: "needs a machine"\n' >"$copy/tests/situations/new_cause.yaml"
 touch "$copy/core/inspect/questions/new_question.cpp"
 must_refuse "of a question without a test" 'write tests/unit/inspect/new_question_test.cpp'
 touch "$copy/tests/unit/inspect/new_question_test.cpp"
