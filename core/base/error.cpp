@@ -94,7 +94,7 @@ std::string_view why(const std::exception& exception) {
     return "out of memory: raise what limits this process (ulimit -v, the limit of its control group)";
   const auto* const refused = dynamic_cast<const std::system_error*>(&exception);
   if (refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again)
-    return "no thread can be started: raise what limits this user (ulimit -u, TasksMax of systemd, pids.max)";
+    return "no thread can be started: raise what limits this user (ulimit -u and -v, TasksMax of systemd, pids.max)";
   return exception.what();
 }
 

@@ -4,6 +4,7 @@
 What could be permitted is one line that names memstatctl doctor, which has the rest."""
 import os
 import sys
+import shlex
 import subprocess
 import unittest
 
@@ -60,7 +61,18 @@ class StartLog(unittest.TestCase):
             done = subprocess.run([*USER, "prlimit", "--nproc=1", copy, "--listen", "127.0.0.1:0"], cwd="/", capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
             self.assertEqual(done.returncode, 1)
-            self.assertIn("memstatd: no thread can be started: raise what limits this user (ulimit -u, ", done.stderr)
+            self.assertIn("memstatd: no thread can be started: raise what limits this user (ulimit -u and -v, ", done.stderr)
+
+    @program.needs_root
+    def test_a_tree_on_a_read_only_file_system_is_named(self):
+        tree = program.SOURCE_DIR
+        script = f'mount --bind {shlex.quote(tree)} {shlex.quote(tree)} && mount -o remount,bind,ro {shlex.quote(tree)} && cd {shlex.quote(tree)} && "$@"'
+        wrapper = ["unshare", "--mount", "sh", "-c", script, "sh"]
+        if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("mount namespaces are not permitted here")
+        done = subprocess.run([*wrapper, "daemon/run", "--build"], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("build is not writable for root: its file system is mounted read-only; clone the tree into another one\n", done.stderr)
 
     @program.needs_root
     def test_without_sys_memstatctl_says_what_its_answer_lacks(self):

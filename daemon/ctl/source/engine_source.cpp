@@ -115,7 +115,7 @@ class EngineSource final : public ReportSource {
     Sample sample;
     sample.notes = notes_;
     if (snapshot_ == nullptr) {
-      sample.problem = "there is not enough memory to read the kernel";
+      sample.problem = why(std::bad_alloc());
       return sample;
     }
     const std::vector<SourceStatus> sources = poller_.statuses();
