@@ -2,15 +2,41 @@
 // An example for Alertmanager, as text. What inhibits has the labels `equal` in common with what it inhibits, and always those of
 // clusters: a problem of one datacenter hides none of another.
 local std = import 'lib/std.libsonnet';
-function(c)
+function(c, groups)
   local l = (import 'lib/rules.libsonnet')(c);
   local listed(words) = '[' + std.join(', ', words) + ']';
   local quoted(matchers) = listed(["'" + matcher + "'" for matcher in matchers]);
   local job = c.clusterLabels + ['job'];
   local host = l.hostLabels;
   local type = host + ['allocator', 'type'];
+  local causes = import 'causes.libsonnet';
+  // Severities from the most severe, each with the alert of its findings.
+  local findings = [['critical', 'MemstatFindingCritical'], ['warning', 'MemstatFindingWarning'], ['info', 'MemstatFindingInfo']];
+  local severity = { [rule.alert]: rule.labels.severity for group in groups for rule in group.rules if std.objectHas(rule, 'alert') };
+  // What a finding repeats is kept back if the finding is at least as severe.
+  local repeated = std.flattenArrays([
+    [
+      {
+        local from = if std.objectHas(one, 'fromSeverity') then one.fromSeverity else level[0],
+        source: [
+          'alertname=~"%s"' % std.join('|', [findings[i][1] for i in std.range(0, 2) if i <= std.find(from, [each[0] for each in findings])[0]]),
+          'cause=~"%s"' % std.join('|', std.set(one.causes)),
+        ],
+        target: ['alertname=~"%s"' % std.join('|', [alert for alert in one.alerts if severity[alert] == level[0]])],
+        equal: host + one.by,
+      }
+      for level in findings
+      if std.length([alert for alert in one.alerts if severity[alert] == level[0]]) > 0
+    ]
+    for one in causes.repeated
+  ]);
   local inhibitions = [
-    { about: 'Many unreachable hosts are one problem, and so is a job whose targets are all gone.', source: ['alertname="MemstatManyHostsDown"'], target: ['alertname="MemstatDaemonMissing"'], equal: job },
+    { about: 'A finding that got worse is one problem.', source: ['alertname="MemstatFindingCritical"'], target: ['alertname="MemstatFindingWarning"'], equal: host + ['cause', 'object'] },
+  ] + [
+    repeated[i] + (if i == 0 then { about: 'Threshold alerts that a finding repeats: see mixin/causes.libsonnet.' } else {})
+    for i in std.range(0, std.length(repeated) - 1)
+  ] + [
+    { about: 'Many unreachable hosts are one problem, and so is a job whose targets are all gone.', source: ['alertname="MemstatManyHostsDown"'], target: ['alertname=~"MemstatDaemonMissing|MemstatDaemonUnsteady"'], equal: job },
     { source: ['alertname="MemstatJobAbsent"'], target: ['alertname="MemstatHostVanished"'], equal: job },
     { about: 'While memory is gone, suppress that it is low, that programs wait or are killed, and what grows.', source: ['alertname="MemstatMemoryVeryLow"'], target: ['cause=~"memory|growth|limit|group"', 'alertname!="MemstatMemoryVeryLow"'], equal: host },
     { source: ['alertname="MemstatKernelMemoryGoneInFourHours"'], target: ['cause=~"memory|growth"', 'severity=~"warning|info"'], equal: host },
@@ -25,7 +51,7 @@ function(c)
     { source: ['alertname="MemstatLeakFast"'], target: ['alertname=~"MemstatLeakSuspected|MemstatLeakSlow"'], equal: type },
     { source: ['alertname="MemstatLeakSuspected"'], target: ['alertname="MemstatLeakSlow"'], equal: type },
     { source: ['alertname="MemstatControlGroupOutOfMemory"'], target: ['alertname="MemstatControlGroupAtLimit"'], equal: host + ['type'] },
-    { about: 'A host that does not answer has no sources, and old figures say nothing else.', source: ['alertname="MemstatDaemonMissing"'], target: ['cause="daemon"', 'alertname!="MemstatDaemonMissing"'], equal: host },
+    { about: 'A host that does not answer has no sources, and old figures say nothing else. What fired before is not resolved either.', source: ['alertname="MemstatDaemonMissing"'], target: ['cause!="fleet"', 'alertname=~"Memstat.*"', 'alertname!="MemstatDaemonMissing"'], equal: host },
     { source: ['alertname="MemstatSourceStuck"'], target: ['alertname="MemstatSourceDown"'], equal: host + ['source'] },
   ];
   local rule(one) =

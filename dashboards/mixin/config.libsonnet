@@ -31,6 +31,9 @@
     runbookBase: '',
     grafanaBase: '',
 
+    // For this long a finding of a host that does not answer still fires.
+    findingKept: '2h',
+
     // Share of the memory that is available to programs.
     memoryLow: 0.10,
     memoryVeryLow: 0.05,

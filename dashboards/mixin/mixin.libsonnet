@@ -5,4 +5,4 @@
 (import 'rules.libsonnet') +
 (import 'alerts/alerts.libsonnet') +
 (import 'dashboards/dashboards.libsonnet') +
-{ alertmanagerConfig:: (import 'alertmanager.libsonnet')($._config) }
+{ alertmanagerConfig:: (import 'alertmanager.libsonnet')($._config, $.prometheusAlerts.groups) }

@@ -20,7 +20,7 @@ TOTAL = 16 * GIB
 BEGIN = 1_800_000_000 // DAY * DAY
 # Groups, readers before those that they read; scrapes last.
 ORDER = ("memstat-watch", "memstat-weeks", "memstat-groups", "memstat-growth", "memstat-daemon", "memstat-tables", "memstat-soon", "memstat-limits", "memstat-integrity",
-         "memstat-memory", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
+         "memstat-findings", "memstat-memory", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
 
 
 def a_minute(rate):
@@ -90,6 +90,9 @@ QUICK = [
     ("a", "memstat_source_errors_total", 'source="linux_vmalloc",reason="timeout"', 0, a_minute(6)),
     ("a", "memstat_events_counted_ratio", 'source="linux_vm_events"', 1, lambda _: -1),
     ("a", "memstat_series_dropped", "", 0, lambda _: 5),
+    ("a", "memstat_finding", 'cause="open_files_full",object="table/files"', 0, lambda _: 4),
+    ("a", "memstat_finding", 'cause="slab_leak",object="slab/fast"', 0, lambda _: 1),
+    ("flaps", "up", "", 1, lambda passed: -(passed // MINUTE % 5 >= 2)),
     ("a", "memstat_config_last_reload_successful", "", 1, lambda _: -1),
     ("a", "memstat_boot_timestamp_seconds", "", BEGIN - DAY, lambda passed: DAY + HOUR + passed // 600 * 600),
     ("b", "process_start_time_seconds", "", BEGIN - DAY, lambda passed: -(passed // MINUTE % 2)),
@@ -117,7 +120,7 @@ def series(host, name, labels=""):
 def scraper(entries, trouble):
     made = [(series(host, name, labels), before, added) for host, name, labels, before, added in entries]
     named = {entry[0] for entry in made}
-    hosts = ["a", "b", "c", "d", STUCK, WRONG_CLOCK, GONE, "lost", *DOWN]
+    hosts = ["a", "b", "c", "d", "flaps", STUCK, WRONG_CLOCK, GONE, "lost", *DOWN]
 
     def scrape(now):
         passed = max(0, now - trouble)

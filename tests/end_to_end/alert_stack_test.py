@@ -60,18 +60,60 @@ class AlertStack(unittest.TestCase):
                     program.wait_until(lambda: any(labels["alertname"] == "MemstatManyHostsDown" for name, alerts in receiver.notifications if name == "night" for labels in alerts),
                                        server.log)
 
+    def test_a_finding_has_its_words_keeps_back_what_it_repeats_and_outlives_its_host(self):
+        with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
+            rules = shipped_rules.write(directory)
+            with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "3s", "1s")) as manager, \
+                    program.Daemon("--replay", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"], "--replay-loop", "--replay-speed", "4") as daemon:
+                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
+                with prometheus_server.Prometheus(directory, None, config=config) as server:
+                    found = self.wait_for(manager, {("MemstatFindingCritical", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_cluster")})
+                    self.check_finding(found["MemstatFindingCritical", "mbuf_cluster"])
+                    program.wait_until(lambda: self.inhibited(manager, "MemstatLimitHit", "mbuf_cluster") and self.inhibited(manager, "MemstatFindingWarning", "mbuf_cluster"),
+                                       lambda: f"alerts that the finding repeats are kept back, but {manager.alerts()}")
+                    self.assertFalse(self.inhibited(manager, "MemstatFindingCritical", "mbuf_cluster"))
+                    program.wait_until(lambda: self.sent(receiver, "MemstatFindingCritical"), server.log)
+                    daemon.terminate()
+                    program.wait_until(lambda: self.sent(receiver, "MemstatDaemonMissing"), server.log)
+                    self.assertIn("firing", {status for status, _ in self.sent(receiver, "MemstatFindingCritical")})
+                    self.assertNotIn("resolved", {status for status, _ in self.sent(receiver, "MemstatFindingCritical")}, "the host died, which is no end of the problem")
+                    self.assertNotIn("mbuf_cluster", {labels.get("type") for _, labels in self.sent(receiver, "MemstatLimitHit")})
+
+    def sent(self, receiver, name):
+        return [(alert["status"], alert["labels"]) for alert in receiver.alerts if alert["labels"]["alertname"] == name]
+
+    def inhibited(self, manager, name, kind):
+        return any(alert["status"]["inhibitedBy"] for alert in manager.alerts() if (alert["labels"]["alertname"], alert["labels"].get("type")) == (name, kind))
+
+    def check_finding(self, alert):
+        self.assertEqual({key: alert["labels"][key] for key in ("severity", "cause", "object", "allocator", "instance")},
+                         {"severity": "critical", "cause": "mbuf_limit", "object": "uma/mbuf_cluster", "allocator": "uma", "instance": "bsd1:8947"})
+        words = alert["annotations"]
+        headline = r"Network buffers: zone mbuf_cluster is full: \d+ of 2200 \(\d+ %\).*"
+        self.assertRegex(words["summary"], f"^{headline} on bsd1:8947$")
+        self.assertRegex(words["description"], f"^bsd1:8947: {headline}\\. Next, on that host: `netstat -xan .*`\\.$")
+        self.assertRegex(words["command"], "^netstat -xan ")
+        self.assertEqual(words["runbook_url"], "http://bsd1:8947/runbooks/MemstatFindingCritical")
+
     @unittest.skipUnless(shutil.which("jsonnet"), "jsonnet is not installed")
-    def test_hosts_that_are_down_in_one_datacenter_hide_none_of_another(self):
+    def test_what_happens_in_a_datacenter_hides_nothing_of_another(self):
         program_text = "((import 'mixin/mixin.libsonnet') + {{ _config+:: {{ clusterLabels: {} }} }}).alertmanagerConfig"
-        for labels, hidden in (("['datacenter']", {"a": True, "b": False}), ("['cluster', 'site']", {"a": True, "b": True})):
+        full = {"instance": "h", "allocator": "table", "type": "conntrack"}
+        sources = [{"alertname": "MemstatManyHostsDown"}, {"alertname": "MemstatFindingCritical", "cause": "conntrack_full", "object": "table/conntrack", **full}]
+        targets = [{"alertname": "MemstatDaemonMissing", "instance": "down"}, {"alertname": "MemstatLimitHit", **full}]
+        others = [{"alertname": "MemstatLimitHit", **full, "type": "files"}, {"alertname": "MemstatLimitHit", **full, "instance": "other"}]  # of another type or host
+        for labels, crosses in (("['datacenter']", False), ("['cluster', 'site']", True)):
             text = subprocess.run(["jsonnet", "-S", "-J", os.path.join(program.SOURCE_DIR, "dashboards"), "-e", program_text.format(labels)],
                                   check=True, capture_output=True, text=True, timeout=program.PATIENCE).stdout
             with program.temporary_directory() as directory, alertmanager.Alertmanager(directory, text) as manager:
-                of_job = {"job": "memstatd", "datacenter": "a"}
-                manager.post([{"alertname": "MemstatManyHostsDown", **of_job}, *({"alertname": "MemstatDaemonMissing", **of_job, "datacenter": name, "instance": name} for name in "ab")])
-                def inhibited(manager=manager):
-                    return {alert["labels"]["instance"]: bool(alert["status"]["inhibitedBy"]) for alert in manager.alerts() if "instance" in alert["labels"]}
-                program.wait_until(lambda inhibited=inhibited, hidden=hidden: inhibited() == hidden, lambda inhibited=inhibited: f"{labels}: {inhibited()}")
+                manager.post([{"job": "memstatd", "datacenter": "a", **one} for one in sources + targets + others] + [{"job": "memstatd", "datacenter": "b", **one} for one in targets])
+                wanted = {**{("a", *one.values()): True for one in targets}, **{("b", *one.values()): crosses for one in targets}, **{("a", *one.values()): False for one in others}}
+
+                def inhibited(manager=manager, wanted=wanted):
+                    found = {(alert["labels"]["datacenter"], *(alert["labels"][key] for key in ("alertname", "instance", "allocator", "type") if key in alert["labels"])):
+                             bool(alert["status"]["inhibitedBy"]) for alert in manager.alerts()}
+                    return {key: is_inhibited for key, is_inhibited in found.items() if key in wanted}
+                program.wait_until(lambda inhibited=inhibited, wanted=wanted: inhibited() == wanted, lambda inhibited=inhibited, labels=labels: f"{labels}: {inhibited()}")
 
     def wait_for(self, manager, wanted):
         """The alerts, once all that are expected fire: {(alert, type): alert}."""

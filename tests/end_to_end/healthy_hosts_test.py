@@ -16,23 +16,31 @@ import program  # noqa: E402
 
 MINUTES = 60
 # Alerts of captures of machines with a problem.
-FULL_SOCKETS = {"MemstatNearLimit", "MemstatSocketPressure"}  # TCP, UDP and conntrack were filled
-HUGE_PAGES = {"MemstatMemoryLow", "MemstatMemoryVeryLow"}  # nearly all memory was set aside for them
+NOTABLE, FOUND = {"MemstatFindingInfo"}, {"MemstatFindingWarning"}
+FAILS = FOUND | {"MemstatFindingCritical"}
+FULL_SOCKETS = FAILS | NOTABLE | {"MemstatNearLimit", "MemstatSocketPressure"}  # TCP, UDP and conntrack were filled
+HUGE_PAGES = NOTABLE | {"MemstatMemoryLow", "MemstatMemoryVeryLow"}  # nearly all memory was set aside for them
 PROBLEMS = {
-    "freebsd-15.0-amd64-2cpu-limits": {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits"},
-    "freebsd-15.0-amd64-2cpu-files-full": {"MemstatFileHandles", "MemstatNearLimit", "MemstatSoftLimit"},
-    "freebsd-15.0-amd64-2cpu-pipes-full": {"MemstatNearLimit"},
-    "freebsd-15.0-amd64-2cpu-tables-full": {"MemstatLimitHit", "MemstatNearLimit"},
-    "freebsd-15.0-amd64-2cpu-dtmalloc-live": {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
-    "freebsd-15.0-amd64-2cpu-killed": {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill"},
-    "freebsd-15.0-amd64-2cpu-scattered": {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
-    "linux-6.1-evidence": {"MemstatControlGroupTasks"},  # a group was refused a fork
-    "linux-6.12-evidence": {"MemstatControlGroupTasks"},
+    "freebsd-15.0-amd64-2cpu-evidence": FAILS,  # files were refused, and an accept queue was full
+    "freebsd-15.0-amd64-2cpu-limits": FAILS | {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits"},
+    "freebsd-15.0-amd64-2cpu-files-full": FAILS | {"MemstatFileHandles", "MemstatNearLimit", "MemstatSoftLimit"},
+    "freebsd-15.0-amd64-2cpu-pipes-full": FAILS | {"MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-tables-full": FAILS | NOTABLE | {"MemstatLimitHit", "MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-dtmalloc-live": FAILS | NOTABLE | {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
+    "freebsd-15.0-amd64-2cpu-killed": FAILS | {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill"},
+    "freebsd-15.0-amd64-2cpu-scattered": FOUND | {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
+    "linux-5.10-evidence-v1": NOTABLE,  # a group is full of programs
+    "linux-6.1-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},  # a mount is full, and a group was refused a fork
+    "linux-6.1-evidence-v1": FOUND | NOTABLE,
+    "linux-6.12-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},
+    "linux-6.18-evidence-v1": FOUND,  # a group waits, because its kills are off
+    "linux-6.18-kernel-log": NOTABLE,  # kills and a refused fork in the log
+    "linux-7.3-evidence": NOTABLE,
     "linux-6.1-2cpu-tables": FULL_SOCKETS,
     "linux-7.2-2cpu-tables": FULL_SOCKETS,
     "linux-6.1-2cpu-pools": HUGE_PAGES,
     "linux-7.2-2cpu-2nodes-pools": HUGE_PAGES,
-    "linux-6.18-cgroup-v1": {"MemstatControlGroupOutOfMemory"},
+    "linux-6.18-cgroup-v1": FOUND | {"MemstatControlGroupOutOfMemory"},
 }
 
 

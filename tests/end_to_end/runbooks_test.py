@@ -44,8 +44,9 @@ def commands(text):
 
 
 def causes():
-    """{alert: its cause}, of the rules that ship."""
-    return dict(re.findall(r"- alert: (\w+)\n.*?^ +cause: (\w+)$", read("prometheus/alerts.yml"), re.MULTILINE | re.DOTALL))
+    """{alert: its cause, "" for those of findings, which have the finding's}, of the rules that ship."""
+    rules = re.split(r"^ +- alert: ", read("prometheus/alerts.yml"), flags=re.MULTILINE)[1:]
+    return {rule.split("\n")[0]: "".join(re.findall(r"^ +cause: (\w+)$", rule, re.MULTILINE)) for rule in rules}
 
 
 def leaking(directory):

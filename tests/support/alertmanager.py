@@ -44,11 +44,12 @@ class Alertmanager(prometheus_server.LoopbackServer):
             pass
 
 
-def example(receiver, group_wait):
-    """The shipped example, sending to this receiver, with this time to wait for the alerts of a group."""
+def example(receiver, group_wait, group_interval="10m"):
+    """The shipped example, sending to this receiver, with these times to wait for the alerts of a group, and for changes of it."""
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "alertmanager.yml"), encoding="utf-8") as file:
         text = file.read()
-    for old, new in (("group_wait: 1m", f"group_wait: {group_wait}"), ("http://127.0.0.1:9099", f"http://{receiver.address}")):
+    for old, new in (("group_wait: 1m", f"group_wait: {group_wait}"), ("group_interval: 10m", f"group_interval: {group_interval}"),
+                     ("http://127.0.0.1:9099", f"http://{receiver.address}")):
         if old not in text:
             raise AssertionError(f"the example no longer says {old}")
         text = text.replace(old, new)
@@ -56,13 +57,14 @@ def example(receiver, group_wait):
 
 
 class Receiver(prometheus_server.Served):
-    """Stores the notifications that it receives: (receiver, labels of the alerts)."""
+    """Stores the notifications that it receives: (receiver, labels of the alerts), and their alerts whole."""
 
     def __init__(self):
         super().__init__(self.receive)
-        self.notifications = []
+        self.notifications, self.alerts = [], []
 
     def receive(self, request):
         sent = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
+        self.alerts += sent["alerts"]
         self.notifications.append((sent["receiver"], [alert["labels"] for alert in sent["alerts"]]))
         prometheus_server.send(request)

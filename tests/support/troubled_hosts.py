@@ -16,7 +16,7 @@ HOSTS = ("one", "two")
 # growth in the rest of its windows.
 
 # Alerts of a host, each once for each of HOSTS; the other alerts are about a job, or about hosts that do not answer.
-OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatHostVanished", "MemstatPollStuck"}
+OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatDaemonUnsteady", "MemstatHostVanished", "MemstatPollStuck"}
 
 
 def a_minute(rate):
@@ -82,6 +82,7 @@ PAGE = {
     "memstat_source_up": [('source="linux_vmalloc"', 0)],
     "memstat_source_errors_total": [('source="linux_vmalloc",reason="timeout"', a_minute(6))],
     "memstat_events_counted_ratio": [('source="linux_vm_events"', 0)],
+    "memstat_finding": [('cause="open_files_full",object="table/files"', 4), ('cause="slab_leak",object="slab/steady"', 1)],
     "memstat_series": [("", 900)],
     "memstat_series_dropped": [("", 5)],
     "memstat_config_last_reload_successful": [("", 0)],

@@ -18,6 +18,7 @@
 
   prometheusAlerts+:: {
     groups+: [
+      { name: 'memstat-findings', interval: c.interval, rules: (import 'findings.libsonnet')(c, l) },
       { name: 'memstat-watch', interval: c.soonInterval, rules: (import 'fleet.libsonnet')(c, l) },
       { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l).now },
       {

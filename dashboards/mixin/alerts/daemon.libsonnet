@@ -37,16 +37,21 @@ function(c, l)
         l.hostName + ': the last poll of memstatd was {{ $value | humanizeDuration }} ago.',
         'daemon',
       ),
-      // Includes a daemon that comes and goes. Aggregated by host first: while one of a host's two targets answers, the host
-      // is not missing.
+      // Aggregated by host first: while one of a host's two targets answers, the host is not missing.
       l.alert(
         'MemstatDaemonMissing',
-        '%s == 0 or %s unless on (%s) min_over_time(up{%s}[20m]) == 1' % [
-          l.by([], 'up{%s}' % c.upSelector), l.by([], comesAndGoes('up{%s}' % c.upSelector)), l.host, c.upSelector
-        ],
+        l.by([], 'up{%s}' % c.upSelector) + ' == 0',
         '4m', 'warning', 'daemon',
         'memstatd does not answer on ' + l.hostName,
-        l.hostName + ': Prometheus has had no page of memstatd for {{ if eq $value 0.0 }}4 minutes{{ else }}minutes, repeatedly{{ end }}.',
+        l.hostName + ': Prometheus has had no page of memstatd for 4 minutes.',
+        'daemon',
+      ),
+      l.alert(
+        'MemstatDaemonUnsteady',
+        '%s unless on (%s) min_over_time(up{%s}[20m]) == 1' % [l.by([], comesAndGoes('up{%s}' % c.upSelector)), l.host, c.upSelector],
+        '4m', 'warning', 'daemon',
+        'memstatd answers only at times on ' + l.hostName,
+        l.hostName + ': memstatd, the host or the network came and went ' + l.number + ' times in the last 20 minutes.',
         'daemon',
       ),
     ],

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Seconds: 90
+"""The alert names the cause that memstatctl why names: memstatd replays each edited situation of tests/situations, a real Prometheus scrapes its last
+page and evaluates the shipped rules, and an alert of the right severity has cause, headline and command of the first finding. A calm
+machine raises nothing above info. Prints a table. `finding_situations_test.py [--texts] [HALF...]` takes other halves, and prints the notifications."""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TESTS, "support"), os.path.join(TESTS, "situations")]
+try:
+    import yaml
+except ImportError:
+    print("python3-yaml is not installed")
+    sys.exit(77)
+import corpus  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+import shipped_rules  # noqa: E402
+
+MEMSTATCTL = os.environ["MEMSTATCTL"]
+ACTIVE = re.compile(r'^memstat_finding\{cause="(\w+)",object="((?:[^"\\]|\\.)*)"\} [1-4]$', re.MULTILINE)
+INFO = r'^memstat_finding_info\{{cause="{cause}",culprit="(.*)",headline="(.*)",next="(.*)",object="{object}"\}} 1$'
+# A finding is active from the second poll that has it.
+MORE_POLLS = 2
+ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}
+BY_INSPECTION = "only by inspection"
+
+
+def quoted(text):
+    """As in the value of a label on a page."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def needs_inspection(cause):
+    """Whether processes must be inspected to find it, which a poll does not do."""
+    done = subprocess.run([MEMSTATCTL, "explain", cause], check=True, capture_output=True, text=True, timeout=program.PATIENCE)
+    return "it looks at who/" in done.stdout
+
+
+def observed(situation):
+    """(situation, findings of memstatctl why, the page of memstatd)."""
+    with corpus.scratch() as directory:
+        root = str(corpus.prepare({**situation.label, "polls": situation.label.get("polls", 3) + MORE_POLLS}, situation.capture, directory))
+        done = subprocess.run([MEMSTATCTL, "why", "--json", "--from", root], capture_output=True, text=True, check=False, timeout=120)
+        # Tier full keeps no history with --once, in which growth is looked for.
+        page = program.run("--once", "--tier", "default", "--replay", root).stdout.decode()
+    return situation, json.loads(done.stdout)["findings"], page
+
+
+def fired(pages):
+    """[alerts about findings] of each page."""
+    answers = lambda request: prometheus_server.send(request, pages[int(request.path.strip("/"))].encode())  # noqa: E731
+    with program.temporary_directory() as directory, prometheus_server.Served(answers) as served:
+        targets = [{"targets": [served.address], "labels": {"instance": f"{number}:8947", "__metrics_path__": f"/{number}"}} for number in range(len(pages))]
+        config = yaml.safe_dump({"global": {"scrape_interval": "5s", "scrape_timeout": "5s", "evaluation_interval": "1s"}, "rule_files": shipped_rules.write(directory),
+                                 "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]})
+        with prometheus_server.Prometheus(directory, None, config=config) as server:
+            # Each finding of a page has an alert as soon as all pages are scraped and the rules evaluated.
+            wanted = {(number, cause) for number, page in enumerate(pages) for cause, _ in ACTIVE.findall(page)}
+            found = {}
+
+            def ask():
+                found.clear()
+                for alert in server.api("alerts")["alerts"]:
+                    if alert["labels"]["alertname"].startswith("MemstatFinding"):
+                        found.setdefault(int(alert["labels"]["instance"].split(":")[0]), []).append(alert)
+                return wanted == {(number, alert["labels"]["cause"]) for number, alerts in found.items() for alert in alerts}
+            program.wait_until(ask, lambda: f"an alert for each of {len(wanted)} findings; {server.log()}")
+            return [found.get(number, []) for number in range(len(pages))]
+
+
+def verdict(situation, findings, page, alerts):
+    """"" or what is wrong with the alerts."""
+    names = {(alert["labels"]["alertname"].removeprefix("MemstatFinding"), alert["labels"]["cause"]) for alert in alerts}
+    if situation.is_calm:
+        return ", ".join(f"{name} {cause}" for name, cause in sorted(names) if name != "Info")
+    if not findings:
+        return f"why finds nothing, but {sorted(names)}" if names else ""
+    first = findings[0]
+    if not any((name, first["cause"]) in names for name in ALERTS[first["severity"]]):
+        return BY_INSPECTION if needs_inspection(first["cause"]) else f"no alert, but {sorted(names)}"
+    for alert in alerts:
+        info = INFO.format(cause=alert["labels"]["cause"], object=re.escape(quoted(alert["labels"].get("object", ""))))
+        for words in re.search(info, page, re.MULTILINE).groups():
+            if words not in quoted(alert["annotations"]["description"]):
+                return f"without: {words}"
+    return ""
+
+
+def main():
+    if not shutil.which("prometheus"):
+        print("prometheus is not installed (Debian package prometheus)")
+        return 77
+    halves = [argument for argument in sys.argv[1:] if argument != "--texts"] or [corpus.EDITED]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        seen = list(pool.map(observed, [situation for situation in corpus.seen() if situation.half in halves]))
+    counts = {"right": 0, "wrong": 0, BY_INSPECTION: 0}
+    for (situation, findings, page), alerts in zip(seen, fired([page for *_, page in seen])):
+        wrong = verdict(situation, findings, page, alerts)
+        counts[wrong if wrong == BY_INSPECTION else "wrong" if wrong else "right"] += 1
+        first = f"{findings[0]['severity']}: {findings[0]['cause']}" if findings else "-"
+        of_first = sorted({alert["labels"]["alertname"] for alert in alerts if findings and alert["labels"]["cause"] == findings[0]["cause"]})
+        print(f"| {situation.name} | {first} | {' '.join(of_first) or '-'} | {wrong or 'right'} |")
+        for alert in alerts if "--texts" in sys.argv else []:
+            print(yaml.safe_dump({"labels": alert["labels"], "annotations": alert["annotations"]}, width=1000))
+    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    return 1 if counts["wrong"] or counts["right"] < 5 * counts[BY_INSPECTION] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
