@@ -53,7 +53,7 @@ def main():
         accused = sums(top, program(top, ACCUSER), *halves, *CHOSEN)
         assert accused["problems"]["first"][0] == accused["problems"]["first"][1] - 1 > 0, accused
         assert accused["calm machines"]["first"][0] == 0 < accused["calm machines"]["first"][1], accused
-        assert "who" not in accused["problems"] or accused["problems"]["who"][0] == 0, accused
+        assert "who" not in accused["problems"], accused  # what an adapter does not say is not judged
         detailed = sums(top, program(top, DETAILED), "--half", "P", "02-rocm-kmalloc-spread")
         assert detailed["problems"]["first"] == detailed["problems"]["who"] == [1, 1], detailed
         silent = sums(top, program(top, "#!/bin/sh\n"), "--half", "edited", CHOSEN[-1])
