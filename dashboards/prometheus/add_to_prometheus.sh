@@ -57,6 +57,11 @@ awk -v rules="$rules" -v targets="$targets" '
     print indent "  body_size_limit: 16MB"
     print indent "  file_sd_configs:"
     print indent "    - files: [" targets "]"
+    print indent "  metric_relabel_configs:"
+    print indent "    # Drops metrics that dashboards and rules do not use and that cost a series per type. Remove this to keep everything."
+    print indent "    - source_labels: [__name__]"
+    print indent "      regex: memstat_type_(peak_bytes|resets_total|delta_objects|allocated_bytes_total|freed_bytes_total)"
+    print indent "      action: drop"
   }
   function indent_after(line,    i, found) {
     for (i = line + 1; i <= NR; ++i) {

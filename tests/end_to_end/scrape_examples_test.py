@@ -9,6 +9,8 @@ import subprocess
 import sys
 import unittest
 
+import yaml
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
@@ -114,6 +116,24 @@ class Examples(unittest.TestCase):
         # Hosts that were added stay.
         with open(os.path.join(self.directory, "memstatd-targets.yml"), encoding="utf-8") as file:
             self.assertIn("127.0.0.1:8947", file.read())
+
+    @prometheus_server.needs_promtool
+    def test_every_example_and_the_script_limit_and_drop_the_same(self):
+        added = self.lines_added("global: {}\n")
+        configs = {"the script": yaml.safe_load("\n".join(added))}
+        for name in os.listdir(DIRECTORY):
+            if name.endswith(".yml"):
+                configs[name] = yaml.safe_load(example(name)[0])
+        kept = {}
+        for name, config in configs.items():
+            job = next(job for job in config["scrape_configs"] if job["job_name"] == "memstatd")
+            drops = [rule for rule in job["metric_relabel_configs"] if rule["source_labels"] == ["__name__"]]
+            kept[name] = {"interval": job.get("scrape_interval") or config["global"]["scrape_interval"], "drops": drops,
+                          **{key: job[key] for key in ("sample_limit", "label_limit", "body_size_limit")}}
+        self.assertEqual(len(kept), 5)
+        for name, limits in kept.items():
+            self.assertEqual(limits, kept["static.yml"], name)
+        self.assertEqual(len(kept["static.yml"]["drops"]), 1)
 
     @prometheus_server.needs_promtool
     def test_a_configuration_that_it_does_not_understand_stays(self):
