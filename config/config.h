@@ -153,6 +153,8 @@ struct Config {
   std::uint32_t retention = 6;                                     ///< polls for which a vanished type is kept; never 0
   /// Key `findings.info`: whether active findings have the series memstat_finding_info.
   bool finding_info = true;
+  /// Key `findings.holders`: whether a process asks, when a finding begins, who holds what it is about.
+  bool finding_holders = true;
   /// Key `history`: memory for the history of types, in bytes; 0: none.
   std::uint64_t history_bytes = std::uint64_t{2} << 20;
   CaptureConfig capture;
@@ -187,6 +189,7 @@ inline constexpr std::array kRestartKeys{
     RestartKey{"capture", differs<&Config::capture>},
     RestartKey{"textfile", differs<&Config::textfile>},
     RestartKey{"events", differs<&Config::events_mode, &Config::events_budget_ppm>},
+    RestartKey{"findings.holders", differs<&Config::finding_holders>},
     RestartKey{"counters", differs<&Config::counters>},
     RestartKey{"sandbox", differs<&Config::sandbox>},
     RestartKey{"lock_memory", differs<&Config::lock_memory>},

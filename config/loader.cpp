@@ -94,7 +94,7 @@ class Loader {
         {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
         {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
         {"history", parsed(parse_history_size, c.history_bytes, "a size", "2MiB, or 0 for none")},
-        {"findings", map({{"info", boolean(c.finding_info)}})},
+        {"findings", map({{"info", boolean(c.finding_info)}, {"holders", boolean(c.finding_holders)}})},
         {"capture", map({{"record", parsed(parse_record_path, c.capture.record, "a path", "\"\" for none")},
                          {"max_bytes", size(c.capture.max_bytes, "1GiB")},
                          {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},

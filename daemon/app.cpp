@@ -22,6 +22,7 @@
 #include "daemon/http/server.h"
 #include "daemon/listings.h"
 #include "daemon/options.h"
+#include "daemon/poll/answer_finder.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/pacer.h"
 #include "daemon/poll/poll_recorder.h"
@@ -133,6 +134,7 @@ class App {
   SelfMetrics metrics_{MEMSTAT_VERSION};
   SnapshotPool pool_;
   ReplayKernelView* capture_ = nullptr;  // set for a replay; owned by view_ or recorder_
+  AnswerFinder answers_;                 // of the capture
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
   bool recording_hangs_ = false;                 // its thread still uses our members
@@ -143,6 +145,7 @@ class App {
   std::shared_ptr<KernelView> view_;
   std::unique_ptr<Poller> poller_;
   EventHelper helper_{log_, metrics_};
+  HolderHelper holder_helper_{log_, metrics_};
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
   HostInfo host_;  // known members only
@@ -221,14 +224,18 @@ Result<void> App::open_kernel() {
     view_ = recorder_->view();
     if (recorder_->path() != config_.capture.record) log_.info("recording to " + recorder_->path());
   }
-  poller_ = std::make_unique<Poller>(
-      view_, clock_, metrics_, pool_, config_,
-      Poller::Options{.is_replay = capture_ != nullptr,
-                      .everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
-                      .unlimited = options_.once,
-                      .reads_when_opened = reader_.number() != 0,
-                      .log = log_function(),
-                      .realtime_ns = realtime_of_polls()});
+  Poller::Options options{.is_replay = capture_ != nullptr,
+                          .everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
+                          .unlimited = options_.once,
+                          .reads_when_opened = reader_.number() != 0,
+                          .log = log_function(),
+                          .realtime_ns = realtime_of_polls(),
+                          .holders = holder_helper_.channel(),
+                          .why_no_holders = holder_helper_.why_not()};
+  if (capture_ != nullptr) {
+    options.recorded_answer = [this](const Inspection& inspection) { return answers_.find(*view_, capture_, inspection); };
+  }
+  poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_, std::move(options));
   poller_->open_sources();
   const std::string refused = options_.once ? "" : refused_sources_line(poller_->statuses());
   if (!refused.empty()) log_.info(refused);
@@ -394,8 +401,11 @@ std::vector<std::string> App::reload() try {
 int App::wait_for_signals() {
   while (true) {
     const int signal = wait_for_signal();
-    if (signal == SIGCHLD) helper_.watch();
-    if (signal == SIGCHLD && reader_.watch()) continue;
+    if (signal == SIGCHLD) {
+      helper_.watch();
+      holder_helper_.watch();
+      if (reader_.watch()) continue;
+    }
     if (signal != SIGHUP) return signal;  // stop also if the reader is gone, since the page would become stale
     try {
       reload();
@@ -526,6 +536,7 @@ int App::run() {
   if (!options_.once) {
     host_.opened_as = present_privileges(account_name(geteuid()));
     if (options_.replay.empty()) helper_.start(config_);
+    if (options_.replay.empty()) holder_helper_.start(config_);
     if (options_.replay.empty() && KernelReader::is_wanted(config_)) reader_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));
   }
@@ -562,16 +573,8 @@ int run_or_throw(int argc, const char* const* argv) {
   }
   if (options.check_config) {
     const std::string name = file.path().empty() ? "the built-in configuration" : file.path();
-    if (!config.textfile.empty()) {
-      // A missing directory may exist at the start, but a path that is a directory is always wrong.
-      const auto textfile = Textfile::open(config.textfile);
-      if (!textfile && (textfile.error().system_errno == EISDIR || textfile.error().code == ErrorCode::kData)) {
-        complain(name + ": textfile: " + to_string(textfile.error()));
-        return kWrongUsage;
-      }
-    }
-    if (!config.user.empty() && !is_account(account_for(config.user, kOwnUser))) {
-      complain(name + ": user: this machine has no account " + memstat::quoted(config.user) + "; make it, or name another");
+    if (const std::string problem = problem_on_this_machine(config); !problem.empty()) {
+      complain(name + ": " + problem);
       return kWrongUsage;
     }
     return print_or_complain(name + ": the configuration is valid\n");

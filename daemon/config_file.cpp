@@ -16,6 +16,8 @@
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
 #include "core/source.h"
+#include "daemon/privileges/account.h"
+#include "daemon/serve/textfile.h"
 
 namespace memstat {
 namespace {
@@ -235,6 +237,18 @@ ConfigResult ConfigFile::load() {
   constexpr std::size_t kLargeBytes = 64 * 1024;  // the heap does not return the memory of a larger tree by itself
   if (text->size() > kLargeBytes) give_back_free_heap();
   return result;
+}
+
+std::string problem_on_this_machine(const Config& config) {
+  if (!config.textfile.empty()) {
+    // A missing directory may exist at the start, but a path that is a directory is always wrong.
+    const auto textfile = Textfile::open(config.textfile);
+    if (!textfile && (textfile.error().system_errno == EISDIR || textfile.error().code == ErrorCode::kData))
+      return "textfile: " + to_string(textfile.error());
+  }
+  if (!config.user.empty() && !is_account(account_for(config.user, kOwnUser)))
+    return "user: this machine has no account " + quoted(config.user) + "; make it, or name another";
+  return {};
 }
 
 }  // namespace memstat

@@ -60,4 +60,7 @@ class ConfigFile {
   std::unique_ptr<Read> read_;       // the running one
 };
 
+/// A value that cannot work on this machine: a path for the text file, or an account; "": none.
+std::string problem_on_this_machine(const Config& config);
+
 }  // namespace memstat

@@ -92,15 +92,22 @@ std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const
   return largest;
 }
 
+/// "12 processes may not be examined without CAP_SYS_PTRACE", "seen from inside a container (PID namespace)".
+std::string unseen_part(const InspectionAnswer& answer) {
+  if (!answer.view.is_whole()) return answer.view.words();
+  return counted(static_cast<double>(answer.refused), "process", "processes") + " may not be examined" +
+         (answer.needs.empty() ? std::string() : " without " + std::string(answer.needs));
+}
+
 void name_holders(const InspectionAnswer& answer, Finding& finding) {
   const std::string group(named(finding, "group"));
   const std::vector<const Holder*> largest = largest_holders(answer, finding);
   if (largest.empty() && is_partly_seen(answer)) {
-    finding.fact({.text = "who holds it was not checked: " +
-                          (answer.view.is_whole() ? counted(static_cast<double>(answer.refused), "process", "processes") +
-                                                        " may not be examined"
-                                                  : answer.view.words()),
-                  .source = "who/" + std::string(answer.question)});
+    finding.unnamed = "not in this answer: " + unseen_part(answer);
+    finding.fact(
+        {.text = "who holds it was not checked: " + unseen_part(answer), .source = "who/" + std::string(answer.question)});
+  } else if (largest.empty()) {
+    finding.unnamed = "no " + std::string(answer.kind) + " stands out";
   }
   for (const Holder* const holder : largest) {
     const bool is_process = holder->pid != 0;
@@ -118,6 +125,17 @@ std::string_view pid_of(std::string_view process) {
   const std::size_t begin = process.rfind(kBefore);
   if (begin == std::string_view::npos || !process.ends_with(')')) return {};
   return process.substr(begin + kBefore.size(), process.size() - begin - kBefore.size() - 1);
+}
+
+/// Adds when the inspection was made, if that was before the poll: "as of 03:10:12 UTC".
+void add_time(const InspectionAnswer& answer, Finding& finding) {
+  constexpr std::int64_t kNsOfSecond = 1'000'000'000;
+  constexpr std::int64_t kSecondsOfDay = 86'400;
+  const std::int64_t seconds = answer.asked_ns / kNsOfSecond % kSecondsOfDay;
+  const auto two_digits = [](std::int64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  finding.fact({.text = "holders as of " + two_digits(seconds / 3600) + ":" + two_digits(seconds / 60 % 60) + ":" +
+                        two_digits(seconds % 60) + " UTC",
+                .source = "who/" + std::string(answer.question)});
 }
 
 /// Fills in the process that the finding names.
@@ -162,26 +180,33 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     }
     // If the finding names a killed process, the processes still running are not the cause.
     const bool has_process = !named(finding, "process").empty();
-    const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.inspection);
-    if (answer == nullptr) continue;
+    const InspectionAnswer* const answer = has_process ? nullptr : evidence.answer_about_holders(finding.inspection);
+    if (answer == nullptr) {
+      if (!has_process) finding.unnamed = evidence.why_unasked;
+      continue;
+    }
     name_holders(*answer, finding);
     add_share(*answer, finding);
+    if (evidence.inspection(finding.inspection) == nullptr) add_time(*answer, finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
+}
+
+std::vector<std::string_view> questions_about(const Finding& finding) {
+  std::vector<std::string_view> questions;
+  if (!finding.inspection.empty()) questions.push_back(finding.inspection);
+  // The groups of all processes show which group below the named one has any.
+  if (!named(finding, "group").empty()) questions.insert(questions.end(), {"anonymous", "groups"});
+  return questions;
 }
 
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system) {
   std::vector<std::string_view> questions;
   const auto add = [&](std::string_view question) {
-    if (question.empty() || std::find(questions.begin(), questions.end(), question) != questions.end()) return;
-    questions.push_back(question);
+    if (std::find(questions.begin(), questions.end(), question) == questions.end()) questions.push_back(question);
   };
   for (const Finding& finding : findings) {
-    add(finding.inspection);
-    // The groups of all processes show which group below the named one has any.
-    if (named(finding, "group").empty()) continue;
-    add("anonymous");
-    add("groups");
+    for (const std::string_view question : questions_about(finding)) add(question);
   }
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {

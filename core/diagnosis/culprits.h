@@ -22,6 +22,9 @@ void name_culprits(const Evidence& evidence, Findings& findings);
 /// If the answer was cut, adds how much of the machine it saw: others may hold more.
 void add_share(const InspectionAnswer& answer, Finding& finding);
 
+/// The inspections that name the holders of a finding; may contain one twice.
+std::vector<std::string_view> questions_about(const Finding& finding);
+
 /// The inspections that causes of these findings request, most urgent first, without duplicates; and those that a
 /// cause of that system examines.
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system = EvidenceSystem::kLinux);

@@ -87,7 +87,7 @@ std::string_view part_of(const Finding& finding) {
 std::vector<GroupAmount> rows_below(const Evidence& evidence, std::string_view question, std::string_view name,
                                     std::string_view group) {
   std::vector<GroupAmount> rows;
-  const InspectionAnswer* const answer = name.empty() ? nullptr : evidence.inspection(question);
+  const InspectionAnswer* const answer = name.empty() ? nullptr : evidence.answer_about_holders(question);
   if (answer == nullptr) return rows;
   for (const Holder& row : answer->holders) {
     if (row.name == name && is_below(row.group, group)) rows.push_back({row.group, inspected_amount(row)});
@@ -118,7 +118,7 @@ std::string_view question_of(const Finding& finding) {
 }
 
 void name_amounts(const Evidence& evidence, std::string_view group, Finding& finding) {
-  const InspectionAnswer* const answer = evidence.inspection(question_of(finding));
+  const InspectionAnswer* const answer = evidence.answer_about_holders(question_of(finding));
   if (answer == nullptr || !answer->view.is_whole()) return;
   for (const GroupAmount& one : largest_amounts(amounts_below(*answer, group))) {
     const bool is_bytes = answer->things.starts_with("of ");
@@ -134,12 +134,14 @@ void name_amounts(const Evidence& evidence, std::string_view group, Finding& fin
 std::vector<std::string_view> few_below(const Evidence& evidence, std::string_view group) {
   std::vector<std::string_view> groups;
   if (evidence.view.lacks(ViewPart::kProcesses)) return groups;
-  for (const InspectionAnswer& answer : evidence.inspections) {
-    for (const Holder& holder : answer.holders) {
-      if (holder.pid == 0 || !is_below(holder.group, group)) continue;
-      if (std::find(groups.begin(), groups.end(), holder.group) != groups.end()) continue;
-      if (groups.size() == kMaxDeeper) return {};
-      groups.push_back(holder.group);
+  for (const auto* const answers : {&evidence.inspections, &evidence.holders}) {
+    for (const InspectionAnswer& answer : *answers) {
+      for (const Holder& holder : answer.holders) {
+        if (holder.pid == 0 || !is_below(holder.group, group)) continue;
+        if (std::find(groups.begin(), groups.end(), holder.group) != groups.end()) continue;
+        if (groups.size() == kMaxDeeper) return {};
+        groups.push_back(holder.group);
+      }
     }
   }
   return groups;

@@ -232,6 +232,11 @@ void find_causes(const Evidence& evidence, Findings& found) {
   put_largest_first(found);
 }
 
+void complete_findings(const Evidence& evidence, Findings& findings) {
+  name_culprits(evidence, findings);
+  if (evidence.system == EvidenceSystem::kLinux) name_deeper_groups(evidence, findings);
+}
+
 Diagnosis diagnose(const Evidence& evidence) {
   Diagnosis diagnosis;
   diagnosis.view = evidence.view;
@@ -257,8 +262,7 @@ Diagnosis diagnose(const Evidence& evidence) {
   };
   std::erase_if(diagnosis.ruled_out, is_found);
   std::erase_if(diagnosis.not_checked, [&](const NotChecked& one) { return is_found(one.cause); });
-  name_culprits(evidence, diagnosis.findings);
-  if (evidence.system == EvidenceSystem::kLinux) name_deeper_groups(evidence, diagnosis.findings);
+  complete_findings(evidence, diagnosis.findings);
   return diagnosis;
 }
 

@@ -31,6 +31,9 @@ inline constexpr std::size_t kMaxFindings = 1000;
 /// Only findings, ranked; does not allocate if there are none. Clears `found` first.
 void find_causes(const Evidence& evidence, Findings& found);
 
+/// Adds the holders that inspections name, and their commands to the next steps.
+void complete_findings(const Evidence& evidence, Findings& findings);
+
 /// The complete diagnosis. Allocates.
 Diagnosis diagnose(const Evidence& evidence);
 

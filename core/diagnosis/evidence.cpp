@@ -17,10 +17,21 @@ const TypeEvidence* Evidence::type(Allocator allocator, std::string_view name) c
   return found == types.end() ? nullptr : &*found;
 }
 
-const InspectionAnswer* Evidence::inspection(std::string_view question) const {
-  const auto found = std::find_if(inspections.begin(), inspections.end(),
-                                  [&](const InspectionAnswer& one) { return one.question == question; });
-  return found == inspections.end() ? nullptr : &*found;
+namespace {
+
+const InspectionAnswer* answer_to(std::string_view question, std::span<const InspectionAnswer> answers) {
+  const auto found =
+      std::find_if(answers.begin(), answers.end(), [&](const InspectionAnswer& one) { return one.question == question; });
+  return found == answers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const InspectionAnswer* Evidence::inspection(std::string_view question) const { return answer_to(question, inspections); }
+
+const InspectionAnswer* Evidence::answer_about_holders(std::string_view question) const {
+  const InspectionAnswer* const answer = inspection(question);
+  return answer == nullptr ? answer_to(question, holders) : answer;
 }
 
 std::optional<double> Evidence::inspected_count(std::string_view question, std::string_view name) const {

@@ -133,11 +133,16 @@ struct Evidence {
   double growth_seconds = 0;
   std::vector<SourceEvidence> sources;
   std::vector<InspectionAnswer> inspections;  ///< inspections made at the poll; usually none
-  std::vector<KillEvidence> kills;            ///< as far as the log goes back, oldest first; also before the first poll
-  std::vector<LoggedEvidence> logged;         ///< the last line of each event
+  /// Inspections made when a finding began. They name its holders, and show nothing about the machine now.
+  std::vector<InspectionAnswer> holders;
+  std::string why_unasked = {};        ///< why nobody asks for holders; "": they are asked, or inspections are made
+  std::vector<KillEvidence> kills;     ///< as far as the log goes back, oldest first; also before the first poll
+  std::vector<LoggedEvidence> logged;  ///< the last line of each event
 
   /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
+  /// The same, or the answer in `holders`.
+  [[nodiscard]] const InspectionAnswer* answer_about_holders(std::string_view question) const;
   /// The count in the answer's row of this name, 0 without such a row; nothing: not inspected, or only in part.
   [[nodiscard]] std::optional<double> inspected_count(std::string_view question, std::string_view name) const;
   [[nodiscard]] const TypeEvidence* type(Allocator allocator, std::string_view name) const;

@@ -63,6 +63,7 @@ struct Finding {
   std::string runbook = {};                ///< the name of an alert; "": none
   double bytes = 0;                        ///< for ranking: the amount of memory concerned
   double refused = 0;                      ///< for ranking: requests that failed or waited recently
+  std::string unnamed = {};                ///< why no holder is named; "": one is, or its cause asks for none
   bool is_past = false;                    ///< from before the first poll: ranked last within its severity
   std::vector<std::string> explains = {};  ///< headlines of the findings that this one explains
 

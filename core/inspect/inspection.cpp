@@ -126,14 +126,15 @@ bool read_facts(std::string_view line, InspectionAnswer& answer) {
   return read_share(line, answer);
 }
 
+}  // namespace
+
 void describe(const Inspection& inspection, InspectionAnswer& answer) {
   answer.question = inspection.name;
   answer.kind = inspection.kind;
   answer.things = inspection.things;
   answer.parts = inspection.parts;
+  answer.needs = inspection.needs;
 }
-
-}  // namespace
 
 Inspector::Inspector(KernelView& view, const InspectionBounds& bounds)
     : view_(view),

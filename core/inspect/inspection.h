@@ -136,6 +136,9 @@ void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
 std::string write_answer(const InspectionAnswer& answer);
 Result<void> read_answer(std::string_view text, InspectionAnswer& answer);
 
+/// Sets what read_answer() leaves out because it is the same in every answer.
+void describe(const Inspection& inspection, InspectionAnswer& answer);
+
 /// The table's name in a recording: "who_page_tables".
 std::string table_name(const Inspection& inspection);
 

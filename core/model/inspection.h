@@ -36,6 +36,7 @@ struct InspectionAnswer {
   std::uint64_t unlisted = 0;               ///< holders beyond the largest kMaxHolders
   bool is_cut = false;                      ///< stopped at a limit, so that a holder may be missing or hold more
   PartialView view = {};                    ///< why not all that the question is about can be seen
+  std::string_view needs = {};              ///< the privilege without which the answer is incomplete; "": none
   std::string_view parts;                   ///< what `seen` and `total` count: "open files", "processes"
   std::optional<std::uint64_t> seen = {};   ///< how much of the machine was examined; empty: not recorded
   std::optional<std::uint64_t> total = {};  ///< how much there is; empty: unknown

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <map>
 
+#include "core/diagnosis/cause.h"
+
 namespace memstat {
 
 namespace {
@@ -69,6 +71,11 @@ std::vector<Runbook> runbooks() {
     found.push_back({.alert = alert, .section = section});
   }
   return found;
+}
+
+std::string_view runbook_of_cause(std::string_view name) {
+  const Cause* const cause = find_cause(name);
+  return cause == nullptr ? std::string_view() : cause->runbook;
 }
 
 }  // namespace memstat

@@ -63,6 +63,9 @@ struct Runbook {
 /// One per second-level heading, in file order. Views of runbooks_text().
 std::vector<Runbook> runbooks();
 
+/// The alert whose runbook is about that cause; "" if it has none, or is unknown.
+std::string_view runbook_of_cause(std::string_view cause);
+
 // ---- any table ----
 
 /// The lines of a table as rows. A row is a struct of views of `text`, one for each field, in order; fields are separated by

@@ -99,7 +99,8 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
       metrics_(metrics),
       pool_(pool),
       options_(std::move(options)),
-      reader_(view_) {
+      reader_(view_),
+      holders_(options_.holders, view_->os(), options_.why_no_holders) {
   for (const SourceDescriptor* source : in_reading_order(options_.sources)) {
     if (source->os != view_->os()) continue;
     auto entry = std::make_unique<Entry>(*source, entries_.size());
@@ -133,6 +134,7 @@ void Poller::forget_everything() {
   growth_ = {};
   findings_.clear();
   active_.clear();
+  holders_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time restarts, too
     entry->was_up = false;
@@ -590,11 +592,6 @@ bool Poller::tend() {
     }
   }
   return is_wanted;
-}
-
-std::vector<SourceStatus> Poller::statuses() const {
-  const MutexLock lock(status_mutex_);
-  return statuses_;
 }
 
 }  // namespace memstat

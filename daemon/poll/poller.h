@@ -18,6 +18,7 @@
 #include "core/source.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/rendered_snapshot.h"
+#include "daemon/poll/holders.h"
 #include "daemon/poll/reader_thread.h"
 #include "daemon/snapshot/active_findings.h"
 #include "daemon/snapshot/evidence_builder.h"
@@ -45,6 +46,11 @@ class Poller : public SourceStatuses, public Diagnostician {
     std::function<void(LogLevel, std::string_view)> log = {};
     /// The time of this poll's figures, in ns since 1970, for a replay. Empty: now.
     std::function<std::int64_t()> realtime_ns = {};
+    /// Answers to inspections when findings begin. nullptr: nobody does, because of `why_no_holders`.
+    std::shared_ptr<InspectionChannel> holders = nullptr;
+    std::string why_no_holders = {};
+    /// The last answer of a capture up to the selected poll, for a replay. Empty: there are none.
+    std::function<Result<InspectionAnswer>(const Inspection&)> recorded_answer = {};
     std::span<const SourceDescriptor* const> sources =
         all_sources();  ///< Only sources of the kernel's operating system are polled.
   };
@@ -121,7 +127,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   void note_unread_sources();
   /// The evidence is of all types, also of those that are then removed from the snapshot.
   void note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot);
-  void publish_findings(std::int64_t now_ns);
+  void add_recorded_answers(Evidence& evidence);
+  void publish_findings(std::int64_t now_ns, std::int64_t realtime_ns);
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.
   [[nodiscard]] std::uint32_t allocators_of_system() const;
@@ -147,6 +154,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   Evidence growth_;  // only growth
   Findings findings_;
   ActiveFindings active_;
+  Holders holders_;
   std::vector<SelfMetrics::FindingSeries> series_;  // of active_
   bool has_finding_info_ = true;                    // in the last poll
   std::int64_t growth_due_ns_ = 0;

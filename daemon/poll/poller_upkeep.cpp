@@ -4,6 +4,7 @@
 
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
+#include "core/diagnosis/culprits.h"
 #include "daemon/poll/poller.h"
 
 namespace memstat {
@@ -35,18 +36,37 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   if (options_.is_replay && options_.renders) search_growth(snapshot, history_, growth_);  // its last poll stays
-  const auto page_bytes = static_cast<double>(view_->page_size());
-  evidence_.update(
-      snapshot,
-      {.system = system, .page_bytes = page_bytes, .is_filtered = is_filtered, .sources = unread_, .growth = &growth_},
-      now_ns);
-  find_causes(evidence_.current()->evidence, findings_);
-  if (options_.renders) publish_findings(now_ns);
+  if (holders_.collect(now_ns)) active_.reword();
+  EvidenceBuilder::Beside beside{.system = system,
+                                 .page_bytes = static_cast<double>(view_->page_size()),
+                                 .is_filtered = is_filtered,
+                                 .sources = unread_,
+                                 .holders = holders_.answers(),
+                                 .why_unasked = holders_.why_unasked(),
+                                 .growth = &growth_};
+  if (options_.recorded_answer) beside.complete = [this](Evidence& evidence) { add_recorded_answers(evidence); };
+  evidence_.update(snapshot, beside, now_ns);
+  const Evidence& evidence = evidence_.current()->evidence;
+  find_causes(evidence, findings_);
+  complete_findings(evidence, findings_);
+  if (options_.renders) publish_findings(now_ns, snapshot.realtime_ns);
   if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());
 }
 
-void Poller::publish_findings(std::int64_t now_ns) {
-  const bool has_changed = active_.update(findings_, now_ns);
+/// Adds the answers that `memstatctl why` would look for in this capture.
+void Poller::add_recorded_answers(Evidence& evidence) {
+  find_causes(evidence, findings_);
+  for (const std::string_view question : questions_of(findings_, evidence.system)) {
+    const Inspection* const inspection = find_inspection(question, view_->os());
+    if (inspection == nullptr) continue;
+    if (auto answer = options_.recorded_answer(*inspection)) evidence.inspections.push_back(*std::move(answer));
+  }
+}
+
+void Poller::publish_findings(std::int64_t now_ns, std::int64_t realtime_ns) {
+  const bool has_changed = active_.update(findings_, now_ns, realtime_ns);
+  for (const std::size_t begun : active_.begun()) holders_.ask(findings_[begun], now_ns);
+  holders_.keep(findings_, now_ns);
   if (!has_changed && std::exchange(has_finding_info_, config_.finding_info) == config_.finding_info) return;
   series_.clear();
   for (const ActiveFindings::Entry& entry : active_.entries()) {
@@ -57,9 +77,15 @@ void Poller::publish_findings(std::int64_t now_ns) {
                        .begun = entry.begun,
                        .headline = entry.headline,
                        .culprit = entry.culprit,
-                       .next = entry.next});
+                       .next = entry.next,
+                       .since = entry.since});
   }
   metrics_.findings(series_, active_.dropped(), config_.finding_info);
+}
+
+std::vector<SourceStatus> Poller::statuses() const {
+  const MutexLock lock(status_mutex_);
+  return statuses_;
 }
 
 Diagnosis Poller::diagnosis() const {

@@ -29,10 +29,11 @@ struct Capability {
 };
 /// The capabilities with which memstatd opens files.
 constexpr std::array kNamed{Capability{"CAP_DAC_OVERRIDE", 1}, Capability{"CAP_DAC_READ_SEARCH", 2},
-                            Capability{"CAP_SYS_ADMIN", 21},   Capability{"CAP_SYSLOG", 34},
-                            Capability{"CAP_PERFMON", 38},     Capability{"CAP_BPF", 39}};
-/// Only what a helper process may need.
-constexpr std::span kKnown = std::span(kNamed).last(2);
+                            Capability{"CAP_SYS_PTRACE", 19},  Capability{"CAP_SYS_ADMIN", 21},
+                            Capability{"CAP_SYSLOG", 34},      Capability{"CAP_PERFMON", 38},
+                            Capability{"CAP_BPF", 39}};
+/// What no helper process may need.
+constexpr std::array<std::string_view, 3> kOfDaemon{"CAP_DAC_OVERRIDE", "CAP_SYS_ADMIN", "CAP_SYSLOG"};
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -49,8 +50,9 @@ std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names)
   std::uint64_t set = 0;
   for (const std::string& name : names) {
     const auto known =
-        std::find_if(kKnown.begin(), kKnown.end(), [&name](const Capability& each) { return each.name == name; });
-    if (known == kKnown.end()) return std::nullopt;
+        std::find_if(kNamed.begin(), kNamed.end(), [&name](const Capability& each) { return each.name == name; });
+    const bool is_of_daemon = std::find(kOfDaemon.begin(), kOfDaemon.end(), name) != kOfDaemon.end();
+    if (known == kNamed.end() || is_of_daemon) return std::nullopt;
     set |= std::uint64_t{1} << known->number;
   }
   return set;

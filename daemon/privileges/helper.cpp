@@ -64,9 +64,10 @@ bool close_all_but(std::vector<int> kept) {
 std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   const auto report = drop_privileges({.user = options.user,
                                        .sandbox = options.sandbox,
+                                       .restricts_paths = options.system_calls == SystemCalls::kAttaching,
                                        .lock_memory = false,
                                        .kept_capabilities = options.capabilities,
-                                       .system_calls = SystemCalls::kAttaching});
+                                       .system_calls = options.system_calls});
   if (!report) return to_string(report.error());
 #if defined(__linux__)
   end_with_parent();
@@ -77,7 +78,7 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
 [[noreturn]] void run(const HelperOptions& options, int socket, pid_t parent) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
 #if defined(__linux__)
-  name_process(options.gives_up_first ? "memstatd-helper" : "memstatd-reader");
+  name_process(options.name);
 #endif
   std::string problem = "cannot close what memstatd has open";
   try {
@@ -89,6 +90,19 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   } catch (const std::exception&) {  // out of memory
   }
   ::_exit(0);
+}
+
+/// Those of the capabilities that this process has.
+std::vector<std::string> permitted_of([[maybe_unused]] const std::vector<std::string>& capabilities) {
+  std::vector<std::string> permitted;
+#if defined(__linux__)
+  const auto has = permitted_capabilities();
+  for (const std::string& name : capabilities) {
+    const auto one = capabilities_of({&name, 1});
+    if (one && has && (*one & ~*has) == 0) permitted.push_back(name);
+  }
+#endif
+  return permitted;
 }
 
 /// Whether this process has the capabilities that the helper should keep.
@@ -111,7 +125,9 @@ Result<void> can_keep(const std::vector<std::string>& capabilities) {
 
 }  // namespace
 
-Result<HelperProcess> HelperProcess::start(const HelperOptions& options) {
+Result<HelperProcess> HelperProcess::start(const HelperOptions& wanted) {
+  HelperOptions options = wanted;
+  if (options.keeps_only_permitted) options.capabilities = permitted_of(wanted.capabilities);
   if (const Result<void> can = can_keep(options.capabilities); !can) return can.error();
   PacketSockets ends = PacketSockets::make();
   if (!ends.ours) return not_made("socketpair", errno);

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
+#include "daemon/privileges/privileges.h"
 
 namespace memstat {
 
@@ -19,6 +20,10 @@ struct HelperOptions {
   std::string user;                            ///< As PrivilegeOptions::user.
   bool sandbox = true;                         ///< As PrivilegeOptions::sandbox.
   std::vector<std::string> capabilities = {};  ///< Names of the capabilities to keep.
+  /// Whether it starts without those that this process lacks. False: start() then fails.
+  bool keeps_only_permitted = false;
+  SystemCalls system_calls = SystemCalls::kAttaching;
+  const char* name = "memstatd-helper";  ///< Up to 15 bytes.
   /// Descriptors that the helper keeps beside its socket, under the same numbers, all above the standard streams.
   std::vector<int> descriptors = {};
   /// Runs in the helper, which exits when it returns. Must return when the socket's peer closes it.
@@ -35,7 +40,7 @@ class HelperProcess {
   /// and under `sandbox` only a few system calls. Stop signals do not reach it. Call before any thread exists. Errors:
   /// kNotPresent (capabilities exist only on Linux), kPermission (this process lacks the capabilities itself), kIo with
   /// the reason.
-  static Result<HelperProcess> start(const HelperOptions& options);
+  static Result<HelperProcess> start(const HelperOptions& wanted);
 
   [[nodiscard]] pid_t number() const { return number_; }
   /// The daemon's end of a SOCK_SEQPACKET pair. Call once.

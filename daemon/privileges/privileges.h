@@ -13,8 +13,9 @@ namespace memstat {
 
 /// The system calls that the filter permits.
 enum class SystemCalls {
-  kServing,    ///< For the daemon.
-  kAttaching,  ///< For the helper process that attaches programs to events: nothing that opens or connects.
+  kServing,     ///< For the daemon.
+  kInspecting,  ///< For the helper process that examines processes: it opens files only to read them.
+  kAttaching,   ///< For the helper process that attaches programs to events: nothing that opens or connects.
 };
 
 /// The privileges to drop.
@@ -24,6 +25,8 @@ struct PrivilegeOptions {
   std::string user;
   /// Key `sandbox`: no_new_privs, Landlock and the system call filter (Linux). Capabilities are dropped in any case.
   bool sandbox = true;
+  /// Linux: restrict paths with Landlock. A process that does so may no longer examine processes outside of its domain.
+  bool restricts_paths = true;
   /// Key `lock_memory`: keep the daemon's pages out of swap, as far as RLIMIT_MEMLOCK permits.
   bool lock_memory = true;
   /// Files that stay readable under Landlock, or directories with everything below them. A file is identified by its

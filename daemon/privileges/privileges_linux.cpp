@@ -235,7 +235,8 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.emplace_back("lock_memory: off by configuration");
   }
   tzset();  // the log's local time needs /etc/localtime, which will be inaccessible; it is read once
-  const std::optional<UniqueFd> ruleset = options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
+  const bool restricts_paths = options.sandbox && options.restricts_paths && !kSanitized;
+  const std::optional<UniqueFd> ruleset = restricts_paths ? prepare_landlock(options, report) : std::nullopt;
 
   empty_bounding_set(report);
   if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // across the change of the user

@@ -46,6 +46,34 @@ void EventHelper::keep_if_needed() {
 
 void EventHelper::watch() { process_.watch(handle_ != nullptr && handle_->is_alive()); }
 
+HolderHelper::HolderHelper(Log& log, SelfMetrics& metrics)
+    : process_(log, metrics, LogLevel::kWarning,
+               "the process that asks who holds memory is gone: findings name no holders until memstatd is restarted") {}
+
+void HolderHelper::start(const Config& config) {
+  why_not_ = "not in this answer: holders are asked by memstatctl who";
+  if (!config.finding_holders || !kAsksForHolders) return;
+  HelperOptions options{.user = account_for(config.user, kOwnUser),
+                        .sandbox = config.sandbox,
+                        .capabilities = {"CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH"},
+                        .keeps_only_permitted = true,
+                        .system_calls = SystemCalls::kInspecting,
+                        .name = "memstatd-who"};
+  options.serve = [](int socket) {
+    auto machine = make_live_kernel_view();
+    if (machine) serve_inspections(socket, **machine);
+  };
+  auto process = HelperProcess::start(options);
+  if (!process) {
+    why_not_ = "not in this answer: " + to_string(process.error());
+    return;
+  }
+  channel_ = std::make_shared<InspectionChannel>(process->take_socket());
+  process_.keep(*std::move(process));
+}
+
+void HolderHelper::watch() { process_.watch(channel_ != nullptr && channel_->is_alive()); }
+
 namespace {
 
 /// Reads this process's statistics itself, and gets those that the sandbox hides from the reader.
@@ -91,7 +119,7 @@ Result<void> KernelReader::launch(const Config& config) {
   if (!made) return made.error();
   const auto channels = std::make_shared<ReadChannels>(*std::move(made));
   const std::string user = account_for(config.user, kOwnUser);
-  HelperOptions options{.user = user, .sandbox = config.sandbox, .gives_up_first = false};
+  HelperOptions options{.user = user, .sandbox = config.sandbox, .name = "memstatd-reader", .gives_up_first = false};
   for (const ChannelEnd& each : channels->theirs) {
     const auto descriptors = each.descriptors();
     options.descriptors.insert(options.descriptors.end(), descriptors.begin(), descriptors.end());

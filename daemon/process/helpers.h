@@ -7,12 +7,14 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "config/config.h"
 #include "core/base/not_copyable.h"
 #include "core/events/attach/attach_helper.h"
+#include "core/inspect/inspection_channel.h"
 #include "core/kernel/reader_process.h"
 #include "daemon/privileges/helper.h"
 #include "daemon/telemetry/log.h"
@@ -30,7 +32,10 @@ class WatchedHelper {
 
   void keep(HelperProcess process) { process_ = std::move(process); }
   /// Sets the helper metric to 1.
-  void set_ready() { metrics_.helper_up(true); }
+  void set_ready() {
+    is_measured_ = true;
+    metrics_.helper_up(true);
+  }
   /// Waits for it to exit. Its socket must be closed.
   void end() {
     process_->wait();
@@ -41,7 +46,7 @@ class WatchedHelper {
     if (!process_ || is_alive) return;
     (void)process_->has_ended();
     if (is_lost_.exchange(true)) return;
-    metrics_.helper_up(false);
+    if (is_measured_) metrics_.helper_up(false);
     log_.write(level_, when_gone_);
   }
 
@@ -56,6 +61,7 @@ class WatchedHelper {
   const LogLevel level_;
   const std::string_view when_gone_;
   std::optional<HelperProcess> process_;
+  bool is_measured_ = false;
   std::atomic<bool> is_lost_ = false;
 };
 
@@ -80,6 +86,35 @@ class EventHelper : NotCopyable {
   Log& log_;
   WatchedHelper process_;
   std::shared_ptr<events::AttachHelper> handle_;
+};
+
+/// Whether memstatd asks who holds something. Under FreeBSD's capability mode only the reader process could, which has
+/// dropped root by then.
+#if defined(__linux__)
+inline constexpr bool kAsksForHolders = true;
+#else
+inline constexpr bool kAsksForHolders = false;
+#endif
+
+/// The process that inspects the machine when a finding begins. It keeps the capabilities to examine processes, as far as
+/// memstatd has them. Thread safety: start() before threads exist, then watch() in one thread.
+class HolderHelper : NotCopyable {
+ public:
+  /// Both must outlive this object.
+  HolderHelper(Log& log, SelfMetrics& metrics);
+
+  /// Forks it if findings.holders is on. Must be called before anything is opened, so that it inherits nothing.
+  void start(const Config& config);
+  /// Call when a child has exited. Reports the loss once.
+  void watch();
+  /// nullptr: there is none, because of why_not().
+  [[nodiscard]] std::shared_ptr<InspectionChannel> channel() const { return channel_; }
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+
+ private:
+  WatchedHelper process_;
+  std::shared_ptr<InspectionChannel> channel_;
+  std::string why_not_;
 };
 
 /// Whether this system's sandbox needs such a process. Linux's does not: the cost exceeds the benefit

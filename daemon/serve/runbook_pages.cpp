@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "/runbooks/";
 
+/// The runbook of an alert or of a cause.
 const Runbook* find(std::string_view name) {
+  if (const std::string_view alert = runbook_of_cause(name); !alert.empty()) name = alert;
   static const std::vector<Runbook> all = runbooks();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Runbook& runbook) { return equals_ignoring_case(runbook.alert, name); });

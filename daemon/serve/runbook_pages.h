@@ -9,8 +9,8 @@
 
 namespace memstat {
 
-/// Serves /runbooks/ALERT, ignoring case, and a list at /runbooks/. Browsers get HTML, others (curl) the text of
-/// dashboards/runbooks.md.
+/// Serves /runbooks/ALERT, ignoring case, /runbooks/CAUSE, and a list at /runbooks/. Browsers get HTML, others (curl) the
+/// text of dashboards/runbooks.md.
 class RunbookPages {
  public:
   [[nodiscard]] static bool has(std::string_view path);

@@ -2,6 +2,8 @@
 #include "daemon/snapshot/active_findings.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <utility>
 
 #include "core/base/text.h"
@@ -25,7 +27,15 @@ std::string culprit_of(const Finding& finding) {
     if (!text.empty()) text += ", ";
     text += who.kind + " " + who.name;
   }
-  return label_of(text);
+  return label_of(text.empty() ? finding.unnamed : text);
+}
+
+std::string time_of(std::int64_t realtime_ns) {
+  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  ::gmtime_r(&seconds, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts)};
 }
 
 }  // namespace
@@ -79,9 +89,10 @@ bool ActiveFindings::settle(Entry& entry, std::int64_t now_ns) {
   return true;
 }
 
-bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_ns) {
+bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_ns, std::int64_t realtime_ns) {
   const std::size_t old_dropped = std::exchange(dropped_, 0);
   bool has_changed = false;
+  begun_.clear();
   for (Entry& entry : entries_) entry.level_before = std::exchange(entry.level_now, 0);
   for (const Finding& finding : findings) {  // most urgent first, so of two with the same object the first counts
     Entry* const entry = entry_of(finding, now_ns);
@@ -95,7 +106,12 @@ bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_
     const bool is_certain = is_first_ || finding.certainty == Certainty::kConfirmed;
     const unsigned confirmed = is_certain ? entry->level_now : std::min(entry->level_now, entry->level_before);
     for (unsigned level = 0; level < confirmed; ++level) entry->level_ns[level] = now_ns;
+    const std::uint64_t begun_before = entry->begun;
     const bool has_new_level = settle(*entry, now_ns);
+    if (entry->begun != begun_before) {
+      begun_.push_back(static_cast<std::size_t>(&finding - findings.data()));
+      entry->since = time_of(realtime_ns);
+    }
     if (entry->level == 0 || (!has_new_level && now_ns - entry->worded_ns < kRewordNs)) continue;
     has_changed = true;
     entry->worded_ns = now_ns;

@@ -40,8 +40,9 @@ class ActiveFindings {
     std::string object;       ///< "slab/dentry", a control group, a mount; "" if the finding is about the machine
     unsigned level = 0;       ///< 4 now, 3 soon, 2 wasteful, 1 notable, 0 ended or not yet confirmed
     std::string headline;     ///< with "(comes and goes)" if polls without the finding came between
-    std::string culprit;      ///< "group /x, process java (pid 1528)"; "": unknown
+    std::string culprit;      ///< "group /x, process java (pid 1528)", or why it is unknown; "": its cause names none
     std::string next;         ///< the first command to type; "": none
+    std::string since;        ///< when it became active: "2026-11-29 03:10:12 UTC"
     std::uint64_t begun = 0;  ///< how often it became active
     bool is_listed = false;   ///< active now, or before
 
@@ -54,8 +55,15 @@ class ActiveFindings {
     std::int64_t ended_ns = 0;
   };
 
-  /// Takes the findings of one poll. `now_ns` is monotonic. Returns whether a listed entry or dropped() changed.
-  bool update(std::span<const Finding> findings, std::int64_t now_ns);
+  /// Takes the findings of one poll. `now_ns` is monotonic; `realtime_ns` is since 1970, for display. Returns whether a
+  /// listed entry or dropped() changed.
+  bool update(std::span<const Finding> findings, std::int64_t now_ns, std::int64_t realtime_ns = 0);
+  /// Indexes of the findings of the last update() that became active in it.
+  [[nodiscard]] std::span<const std::size_t> begun() const { return begun_; }
+  /// The next update() replaces the texts, because it is now known who holds something.
+  void reword() {
+    for (Entry& entry : entries_) entry.worded_ns = INT64_MIN / 2;
+  }
   void clear() { *this = ActiveFindings(); }
 
   /// In the order in which they were first found, including those not listed.
@@ -69,6 +77,7 @@ class ActiveFindings {
   static bool settle(Entry& entry, std::int64_t now_ns);
 
   std::vector<Entry> entries_;
+  std::vector<std::size_t> begun_;
   std::size_t dropped_ = 0;
   bool is_first_ = true;  // there was no poll yet
 };

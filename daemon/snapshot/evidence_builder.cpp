@@ -279,6 +279,8 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
     beside_.growth_polls = beside.growth->growth_polls;
     beside_.growth_seconds = beside.growth->growth_seconds;
   }
+  beside_.holders.assign(beside.holders.begin(), beside.holders.end());
+  beside_.why_unasked = beside.why_unasked;
   beside_.sources.assign(beside.sources.begin(), beside.sources.end());
   is_filtered_ = beside.is_filtered;
   // A reader may have the evidence of the poll before. Without memory for the new one there is none.
@@ -286,6 +288,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   std::shared_ptr<PollEvidence> built = std::move(current_);
   if (!is_reused) built = std::make_shared<PollEvidence>();
   build(snapshot, *built);
+  if (beside.complete) beside.complete(built->evidence);
   current_ = std::move(built);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -86,6 +87,10 @@ class EvidenceBuilder {
     double page_bytes = 4096;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
+    std::span<const InspectionAnswer> holders = {};  ///< made when findings began
+    std::string_view why_unasked = {};               ///< see Evidence
+    /// Adds to the evidence before others can see it; may be empty.
+    std::function<void(Evidence&)> complete = {};
     const Evidence* growth = nullptr;  ///< result of the last add_growth(); nullptr: none
   };
   /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.

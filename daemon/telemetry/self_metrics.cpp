@@ -88,7 +88,7 @@ struct SelfMetrics::Implementation {
   struct ListedFinding {
     Gauge* level = nullptr;
     Gauge* info = nullptr;
-    std::array<std::string, 3> texts;  // labels of info
+    std::array<std::string, 4> texts;  // labels of info
     std::uint64_t begun = 0;
     bool is_found = false;
   };
@@ -154,7 +154,8 @@ struct SelfMetrics::Implementation {
       total->Increment(static_cast<double>(one.begun - shown.begun));
       shown.begun = one.begun;
     }
-    std::array<std::string, 3> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next)};
+    std::array<std::string, 4> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next),
+                                     std::string(one.since)};
     const bool has_info = wants_info && one.level != 0;
     if (has_info && shown.info != nullptr && texts == shown.texts) return;
     drop(finding_info, shown.info);
@@ -164,7 +165,8 @@ struct SelfMetrics::Implementation {
                                     {"object", key.second},
                                     {"headline", shown.texts[0]},
                                     {"culprit", shown.texts[1]},
-                                    {"next", shown.texts[2]}});
+                                    {"next", shown.texts[2]},
+                                    {"since", shown.texts[3]}});
     shown.info->Set(1);
   }
   /// Removes the series of a source that is not read, except its error counts.

@@ -48,6 +48,24 @@ class Agreement(unittest.TestCase):
             for place in places:
                 self.assertIn(place, found)
 
+    def test_a_different_series_of_a_finding_is_found(self):
+        module = agreement()
+        read = module.documents.read
+
+        def spoiled(form, body):
+            page = read(form, body)
+            of = next(key for key in page.values if key[0] == "memstat_finding")
+            page.values[of] -= 1
+            info = next(key for key in page.values if key[0] == "memstat_finding_info")
+            words = tuple((name, "somebody" if name == "culprit" else text + "!" if name == "headline" else text) for name, text in info[1])
+            page.values[(info[0], words)] = page.values.pop(info)
+            return page
+        module.documents.read = spoiled
+        self.addCleanup(setattr, module.documents, "read", read)
+        found = "\n".join(module.compare(captures.fixtures()["linux-6.18-kernel-log"]).differences)
+        for place in ("memstat_finding and memstatctl why of each poll", "memstat_finding_info and memstatctl why of each poll", "culprit of"):
+            self.assertIn(place, found)
+
 
 if __name__ == "__main__":
     program.main()

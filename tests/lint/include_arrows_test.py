@@ -59,9 +59,9 @@ LAYERS = [
     (r"daemon/snapshot/.*", [r"daemon/(snapshot|tracking)/.*", r"config/.*", r"core/diagnosis/.*", *CORE]),
     (r"daemon/exposition/.*", [r"daemon/(exposition|snapshot)/.*", r"config/.*", *CORE]),
     (r"daemon/telemetry/.*", [r"daemon/(telemetry|exposition)/.*", r"daemon/snapshot/own_metrics\.h", r"config/.*", *CORE]),
-    (r"daemon/poll/.*", [r"daemon/(poll|tracking|snapshot|exposition|telemetry)/.*", r"config/.*", r"core/capture/.*", *CORE]),
+    (r"daemon/poll/.*", [r"daemon/(poll|tracking|snapshot|exposition|telemetry)/.*", r"config/.*", r"core/(capture|diagnosis|inspect)/.*", *CORE]),
     (r"daemon/serve/.*", [r"daemon/(serve|http|exposition|snapshot|explain|telemetry)/.*", r"config/.*", *CORE]),
-    (r"daemon/process/helpers\.(h|cpp)", [r"daemon/(?!ctl/).*", r"config/.*", r"core/events/attach/attach_helper\.h", *CORE]),
+    (r"daemon/process/helpers\.(h|cpp)", [r"daemon/(?!ctl/).*", r"config/.*", r"core/events/attach/attach_helper\.h", r"core/inspect/inspection_channel\.h", *CORE]),
     (r"daemon/.*", [r"daemon/(?!ctl/).*", r"config/.*", *CORE]),
     (r"tests/.*", [r"(core|config|daemon|tests)/.*"]),
 ]

@@ -51,6 +51,13 @@ def manifest_value(files, key):
     return re.search(rf'^{key}: "?([^"\n]*)', files["manifest.yaml"].decode(), re.MULTILINE).group(1)
 
 
+def poll_times(path):
+    """The monotonic time of each poll of a .tar.zst, in ns."""
+    files = read_fixture(path)
+    return [int(re.search(r"^monotonic_ns: (\d+)", files[name].decode(), re.MULTILINE)[1])
+            for name in sorted(files) if re.fullmatch(r"\d+/poll.yaml", name)]
+
+
 # ---- what /proc/slabinfo says -------------------------------------------------------------------------------------------
 
 def decode_slabinfo(text, page_size=4096):

@@ -11,6 +11,7 @@
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/poll/answer_finder.h"
 #include "daemon/poll/capture_bound.h"
 
 namespace memstat::ctl {

@@ -16,6 +16,7 @@
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/poll/answer_finder.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
 #include "daemon/selftest/selftest.h"

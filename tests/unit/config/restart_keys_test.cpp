@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/config.h"
 
+#include <algorithm>
+
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/test.h"
@@ -36,7 +38,11 @@ std::set<std::string> keys_marked_in_manual() {
     const std::string line = page.substr(at, end - at);
     at = end + 1;
     constexpr std::string_view kItem = ".It Ic ";
-    if (line.starts_with(kItem)) key = line.substr(kItem.size(), line.find_first_of(" .", kItem.size()) - kItem.size());
+    if (line.starts_with(kItem)) {
+      key = line.substr(kItem.size(), line.find(' ', kItem.size()) - kItem.size());
+      const auto is_key = [&](const RestartKey& one) { return one.name == key; };
+      if (std::none_of(kRestartKeys.begin(), kRestartKeys.end(), is_key)) key.resize(std::min(key.find('.'), key.size()));
+    }
     if (line == "Needs a restart.") marked.insert(key);
   }
   return marked;

@@ -33,6 +33,26 @@ std::string culprits_of(const Finding& finding) {
   return text + finding.facts.back().text;
 }
 
+TEST(Culprits, AnAnswerFromWhenTheFindingBeganNamesHoldersAndShowsNothingElse) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.why_unasked = "being asked";
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).unnamed, "being asked");
+  InspectionAnswer asked = answer("files", "process", "open files", {process(7, "leaky", 9000)});
+  asked.holders[0].limit = 9000;  // at a limit of its own, then
+  asked.asked_ns = 1'795'921'812'000'000'000;
+  machine.evidence.holders = {asked};
+  const Diagnosis then = diagnose(machine.evidence);
+  ASSERT_EQ(then.findings.size(), 1U);
+  EXPECT_EQ(culprits_of(then.findings[0]), "process leaky (pid 7); holders as of 03:10:12 UTC");
+  EXPECT_EQ(then.findings[0].unnamed, "");
+  machine.evidence.holders[0].holders.clear();
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).unnamed, "no process stands out");
+  machine.evidence.holders[0].holders = asked.holders;
+  machine.evidence.inspections = {answer("files", "process", "open files", {process(8, "now", 9000)})};
+  EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)), "process now (pid 8); now (pid 8) has 9000 open files");
+}
+
 TEST(Culprits, AFullTableOfFilesNamesTheProcessThatHoldsThem) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 9900, 10000);

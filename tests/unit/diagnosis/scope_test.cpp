@@ -67,6 +67,9 @@ TEST(Scope, AFullTableNamesNobodyInAPartialView) {
   const Finding as_user = diagnose(outside.evidence).findings.at(0);
   EXPECT_TRUE(as_user.who.empty());
   EXPECT_EQ(as_user.facts.back().text, "who holds it was not checked: 40 processes may not be examined");
+  outside.evidence.inspections[0].needs = "CAP_SYS_PTRACE";
+  EXPECT_EQ(diagnose(outside.evidence).findings.at(0).unnamed,
+            "not in this answer: 40 processes may not be examined without CAP_SYS_PTRACE");
 }
 
 TEST(Scope, AProcessInsideThatHasMostOfItIsNamed) {

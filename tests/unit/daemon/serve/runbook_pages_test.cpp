@@ -19,6 +19,7 @@ TEST(RunbookPages, ClientsOtherThanBrowsersGetText) {
   EXPECT_THAT(response.text, testing::StartsWith("MemstatLimitHit\n\n"));
   EXPECT_THAT(response.text, HasSubstr("memstatctl limits"));
   EXPECT_THAT(get("/runbooks/", "*/*").text, HasSubstr("/runbooks/MemstatLimitHit\n"));
+  EXPECT_THAT(get("/runbooks/open_files_full", "*/*").text, testing::StartsWith("Memstat")) << "the runbook of a cause";
   EXPECT_THAT(get("/runbooks/", "text/html").text, HasSubstr("<a href=\"/runbooks/MemstatLimitHit\">MemstatLimitHit</a>"));
 }
 

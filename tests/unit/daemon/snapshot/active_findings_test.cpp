@@ -52,6 +52,33 @@ TEST_F(ActiveFindingsTest, AFindingIsActiveFromTheSecondPollInARowThatHasIt) {
   EXPECT_EQ(active_.entries()[0].next, "slabtop -o");
 }
 
+TEST_F(ActiveFindingsTest, ReportsWhatBeganAndSince) {
+  const std::vector<Finding> both{finding("oom_kill", Severity::kNow, Certainty::kConfirmed),
+                                  finding("slab_large", Severity::kWasteful)};
+  active_.update(both, now_ns_ += 10 * kSecondNs, 1'795'921'812 * kSecondNs);
+  EXPECT_THAT(active_.begun(), testing::ElementsAre(0U)) << "the other is not confirmed yet";
+  EXPECT_EQ(active_.entries()[0].since, "2026-11-29 03:10:12 UTC");
+  active_.update(both, now_ns_ += 10 * kSecondNs, 1'795'921'822 * kSecondNs);
+  EXPECT_THAT(active_.begun(), testing::ElementsAre(1U));
+  EXPECT_EQ(active_.entries()[0].since, "2026-11-29 03:10:12 UTC");
+  EXPECT_EQ(active_.entries()[1].since, "2026-11-29 03:10:22 UTC");
+  poll(both);
+  EXPECT_TRUE(active_.begun().empty());
+}
+
+TEST_F(ActiveFindingsTest, RewordsOnceItIsKnownWhoHoldsIt) {
+  Finding unnamed = finding("slab_large", Severity::kWasteful);
+  unnamed.who.clear();
+  unnamed.unnamed = "being asked";
+  polls(2, {unnamed});
+  EXPECT_EQ(active_.entries()[0].culprit, "being asked");
+  poll({finding("slab_large", Severity::kWasteful)});
+  EXPECT_EQ(active_.entries()[0].culprit, "being asked") << "the label changes rarely";
+  active_.reword();
+  poll({finding("slab_large", Severity::kWasteful)});
+  EXPECT_EQ(active_.entries()[0].culprit, "process find (pid 7)");
+}
+
 TEST_F(ActiveFindingsTest, AConfirmedFindingIsActiveAtOnceAndSoIsOneOfTheFirstPoll) {
   poll({finding("oom_kill", Severity::kNow, Certainty::kConfirmed)});
   EXPECT_EQ(listed(), "oom_kill slab/dentry 4\n");

@@ -143,14 +143,22 @@ TEST_F(SelfMetricsTest, AFindingHasOneSeriesWhoseValueIsItsLevel) {
 
 TEST_F(SelfMetricsTest, OnlyAnActiveFindingHasItsWordsAndOneSeriesOfThem) {
   const std::string labels = "cause=\"memory_low\",culprit=\"process java (pid 3)\",headline=\"";
-  SelfMetrics::FindingSeries one{
-      .cause = "memory_low", .level = 4, .headline = "90 % used", .culprit = "process java (pid 3)", .next = "free -m"};
+  SelfMetrics::FindingSeries one{.cause = "memory_low",
+                                 .level = 4,
+                                 .headline = "90 % used",
+                                 .culprit = "process java (pid 3)",
+                                 .next = "free -m",
+                                 .since = "2026-11-29 03:10:12 UTC"};
   metrics_.findings({&one, 1}, 0);
-  EXPECT_EQ(value("memstat_finding_info{" + labels + "90 % used\",next=\"free -m\",object=\"\"}"), "1");
+  EXPECT_EQ(value("memstat_finding_info{" + labels +
+                  "90 % used\",next=\"free -m\",object=\"\",since=\"2026-11-29 03:10:12 UTC\"}"),
+            "1");
   one.headline = "95 % used";
   metrics_.findings({&one, 1}, 0);
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("90 % used")));
-  EXPECT_EQ(value("memstat_finding_info{" + labels + "95 % used\",next=\"free -m\",object=\"\"}"), "1");
+  EXPECT_EQ(value("memstat_finding_info{" + labels +
+                  "95 % used\",next=\"free -m\",object=\"\",since=\"2026-11-29 03:10:12 UTC\"}"),
+            "1");
   metrics_.findings({&one, 1}, 0, false);
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding_info{")));
   one.level = 0;

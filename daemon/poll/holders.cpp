@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/poll/holders.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/diagnosis/culprits.h"
+
+namespace memstat {
+
+Holders::Asked* Holders::asked(std::string_view question) {
+  const auto found =
+      std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) { return one.inspection->name == question; });
+  return found == asked_.end() ? nullptr : &*found;
+}
+
+bool Holders::collect(std::int64_t now_ns) {
+  if (asked_.empty() || channel_ == nullptr) return false;
+  bool has_news = false;
+  while (auto reply = channel_->take()) {
+    Asked* const known = asked(reply->inspection->name);
+    if (known == nullptr || known->is_answered) continue;
+    known->is_answered = true;
+    known->asked_ns = now_ns;
+    std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known->inspection->name; });
+    failure_.clear();
+    if (reply->answer) {
+      answers_.push_back(*std::move(reply->answer));
+    } else {
+      failure_ = "not in this answer: " + to_string(reply->answer.error());
+    }
+    has_news = true;
+  }
+  return has_news;
+}
+
+void Holders::ask(const Finding& finding, std::int64_t now_ns) {
+  if (channel_ == nullptr) return;
+  for (const std::string_view question : questions_about(finding)) {
+    const Inspection* const inspection = find_inspection(question, os_);
+    if (inspection == nullptr) continue;
+    Asked* known = asked(question);
+    if (known != nullptr && now_ns - known->asked_ns < kFreshNs) continue;
+    if (!channel_->ask(*inspection)) continue;
+    if (known == nullptr) known = &asked_.emplace_back();
+    *known = {.inspection = inspection, .asked_ns = now_ns, .needed_ns = now_ns};
+  }
+}
+
+void Holders::keep(std::span<const Finding> findings, std::int64_t now_ns) {
+  if (asked_.empty()) return;
+  for (const Finding& finding : findings) {
+    for (const std::string_view question : questions_about(finding)) {
+      if (Asked* const known = asked(question)) known->needed_ns = now_ns;
+    }
+  }
+  std::erase_if(asked_, [&](const Asked& one) {
+    if (now_ns - one.needed_ns < kKeepNs) return false;
+    std::erase_if(answers_, [&](const InspectionAnswer& answer) { return answer.question == one.inspection->name; });
+    return true;
+  });
+}
+
+void Holders::clear() {
+  asked_.clear();
+  answers_.clear();
+  failure_.clear();
+}
+
+std::string_view Holders::why_unasked() const {
+  if (channel_ == nullptr) return why_not_;
+  if (!channel_->is_alive()) return "not in this answer: the process that asks has ended";
+  return failure_.empty() ? std::string_view("being asked") : failure_;
+}
+
+}  // namespace memstat

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Asks, when a finding begins, who holds what it is about.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/diagnosis/finding.h"
+#include "core/inspect/inspection_channel.h"
+
+namespace memstat {
+
+/// The answers to the questions of active findings. Asks each question once when a finding begins; another process answers
+/// between two polls, so polls never wait. Forgets an answer when no finding has needed it for kKeepNs. Without findings it
+/// does nothing. Thread safety: one thread.
+class Holders {
+ public:
+  static constexpr std::int64_t kKeepNs = 300'000'000'000;
+  /// An answer of this age also serves a finding that begins now.
+  static constexpr std::int64_t kFreshNs = 60'000'000'000;
+
+  /// `channel`: nullptr if nobody answers, because of `why_not`.
+  Holders(std::shared_ptr<InspectionChannel> channel, OperatingSystem os, std::string why_not)
+      : channel_(std::move(channel)), os_(os), why_not_(std::move(why_not)) {}
+
+  /// Takes what was answered since the poll before. Returns whether anything was.
+  bool collect(std::int64_t now_ns);
+  /// Asks for the holders of a finding that begins.
+  void ask(const Finding& finding, std::int64_t now_ns);
+  /// Keeps the answers that these findings need.
+  void keep(std::span<const Finding> findings, std::int64_t now_ns);
+  void clear();
+
+  [[nodiscard]] std::span<const InspectionAnswer> answers() const { return answers_; }
+  /// Why a finding without an answer has none; "" for a capture.
+  [[nodiscard]] std::string_view why_unasked() const;
+
+ private:
+  struct Asked {
+    const Inspection* inspection = nullptr;
+    std::int64_t asked_ns = 0;
+    std::int64_t needed_ns = 0;
+    bool is_answered = false;
+  };
+  Asked* asked(std::string_view question);
+
+  std::shared_ptr<InspectionChannel> channel_;
+  const OperatingSystem os_;
+  const std::string why_not_;
+  std::vector<Asked> asked_;
+  std::vector<InspectionAnswer> answers_;
+  std::string failure_;  // of the last question without an answer; "": none
+};
+
+}  // namespace memstat
