@@ -11,12 +11,14 @@
 #include <algorithm>
 
 #include "core/base/unique_fd.h"
+#include "core/kernel/spared_open.h"
 
 namespace memstat {
 
 std::optional<MountAmounts> tmpfs_amounts(const char* path) {
   constexpr long kTmpfsMagic = 0x01021994;  // linux/magic.h
-  const UniqueFd mount(::open(path, O_PATH | O_CLOEXEC));
+  const SpareFilesReturn files_back;
+  const UniqueFd mount(spared_open(path, O_PATH | O_CLOEXEC));
   struct stat status {};
   struct statfs sizes {};
   if (!mount || ::fstat(mount.get(), &status) != 0 || ::fstatfs(mount.get(), &sizes) != 0) return std::nullopt;

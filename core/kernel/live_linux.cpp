@@ -25,6 +25,7 @@
 #include "core/kernel/live_view.h"
 #include "core/kernel/open_directory.h"
 #include "core/kernel/reader_process.h"
+#include "core/kernel/spared_open.h"
 
 namespace memstat {
 namespace {
@@ -62,7 +63,8 @@ class LinuxKernelView final : public LiveKernelView {
   NearDirectory come_near(std::string_view directory) override {
     FixedPath path;
     if (!path.assign(directory)) return {};
-    return {.path_size = directory.size(), .descriptor = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
+    return {.path_size = directory.size(),
+            .descriptor = UniqueFd(spared_open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
   }
   Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
     if (group_files_.answer(path, out, clock().monotonic_ns())) return {};
@@ -83,11 +85,8 @@ class LinuxKernelView final : public LiveKernelView {
     // control groups have no sub-directories, and listing their dozens of files takes six times as long as this call.
     // (File systems that do not count links report 1.)
     if (status.st_nlink == 2) return {};
-    int opened = -1;
-    do {
-      opened = ::open(terminated.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    } while (opened < 0 && errno == EINTR);
-    const UniqueFd fd(opened);
+    const SpareFilesReturn files_back;
+    const UniqueFd fd(spared_open(terminated.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     if (!fd) return system_error(path, errno);
     alignas(dirent64) std::array<char, 4096> entries;
     while (true) {

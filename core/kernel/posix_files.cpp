@@ -15,6 +15,7 @@
 #include "core/base/fixed_path.h"
 #include "core/kernel/open_directory.h"
 #include "core/kernel/read_all.h"
+#include "core/kernel/spared_open.h"
 
 namespace memstat {
 namespace {
@@ -42,11 +43,7 @@ Error bad_path_error(std::string_view path) {
 }
 
 int open_for_reading(const FixedPath& path, int more_flags = 0, int directory = AT_FDCWD) {
-  int fd = -1;
-  do {
-    fd = ::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
+  return spared_open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | more_flags, directory);
 }
 
 /// Whether a file supports reads at an offset. Reads nothing.
@@ -125,6 +122,7 @@ Result<UniqueFd> PosixFiles::open_again(std::string_view path, int directory) {
 Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManner manner) {
   if (const auto kept = kept_.find(path); kept != kept_.end()) {
     if (kept->second.directory) {
+      const SpareFilesReturn files_back;
       const auto opened = open_again(path, kept->second.directory.get());
       if (!opened) return opened.error();
       return read_all(path, out, limits_of(manner), in_sequence(opened->get()));
@@ -148,6 +146,7 @@ Result<void> PosixFiles::open_and_read(std::string_view path, std::string_view n
                                        ReadManner manner) {
   FixedPath terminated;
   if (!terminated.assign(name)) return bad_path_error(path);
+  const SpareFilesReturn files_back;
   const UniqueFd opened(open_for_reading(terminated, 0, directory));
   if (!opened) return access_error(path, errno);
   const int fd = opened.get();
@@ -158,6 +157,7 @@ Result<void> PosixFiles::open_and_read(std::string_view path, std::string_view n
 bool PosixFiles::may_read(std::string_view path) const {
   if (kept_.find(path) != kept_.end()) return true;
   FixedPath terminated;
+  const SpareFilesReturn files_back;
   return terminated.assign(path) && UniqueFd(open_for_reading(terminated));
 }
 
@@ -176,6 +176,7 @@ Result<void> PosixFiles::list_directory(std::string_view path, std::vector<std::
   names.clear();
   FixedPath terminated;
   if (!terminated.assign(path)) return bad_path_error(path);
+  const SpareFilesReturn files_back;
   UniqueFd fd(open_for_reading(terminated, O_DIRECTORY));
   if (!fd) return access_error(path, errno);
   const OpenDirectory directory = open_directory(fd);

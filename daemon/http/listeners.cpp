@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +18,6 @@ namespace {
 constexpr std::size_t kMaxAddresses = 64;
 // The kernel takes the smaller of this and its own limit (net.core.somaxconn, kern.ipc.soacceptqueue).
 constexpr int kBacklog = 4096;
-constexpr std::size_t kShareOfFiles = 16;  // the reserve is at most this part of the files that the process may have
 
 std::string_view bind_advice(bool is_unix, int system_errno) {
   switch (system_errno) {
@@ -90,27 +87,6 @@ int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<Un
 }
 
 }  // namespace
-
-void SpareFiles::fill() {
-  if (files_.capacity() == 0) {
-    rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
-      wanted_ = std::clamp<std::size_t>(static_cast<std::size_t>(files.rlim_cur) / kShareOfFiles, 2, kMaxCount);
-    files_.reserve(wanted_);
-  }
-  while (!full()) {
-    // Needs no path, no permission and no memory for a buffer, so this works within the sandbox and in other shortages.
-    UniqueFd file(::eventfd(0, EFD_CLOEXEC));
-    if (!file) return;
-    files_.push_back(std::move(file));
-  }
-}
-
-bool SpareFiles::give(std::size_t count) {
-  if (files_.empty()) return false;
-  for (std::size_t left = std::min(count, files_.size()); left > 0; --left) files_.pop_back();
-  return true;
-}
 
 Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints, const UnixSocketFile& file) {
   if (endpoints.empty()) return make_error(ErrorCode::kData, "listen", "no address; write one as 127.0.0.1:8947");

@@ -11,30 +11,11 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/spare_files.h"
 #include "core/base/unique_fd.h"
 #include "daemon/http/sockets.h"
 
 namespace memstat {
-
-/// A reserve of open files. When the process or the system is out of files, some are closed so that others can be opened.
-/// Files rather than descriptors, because the system-wide table may be the full one.
-class SpareFiles {
- public:
-  static constexpr std::size_t kMaxCount = 64;
-
-  /// Opens the missing ones, as far as the system permits.
-  void fill();
-  /// Closes up to `count` at once: of a single free file, another program may be the first to take it. Returns false if
-  /// there is none.
-  bool give(std::size_t count = 1);
-  void give_all() { files_.clear(); }
-  [[nodiscard]] bool full() const { return files_.size() >= wanted_; }
-  [[nodiscard]] std::size_t count() const { return files_.size(); }
-
- private:
-  std::vector<UniqueFd> files_;
-  std::size_t wanted_ = kMaxCount;  // fewer if the process may have few files
-};
 
 /// Owner and mode of unix sockets' files. -1: unchanged.
 struct UnixSocketFile {

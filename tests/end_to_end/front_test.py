@@ -134,6 +134,10 @@ def sources(now):
     return {sample.labels["source"] for sample in now.series("memstat_source_up")}
 
 
+def polled(now):
+    return now.series("memstat_poll_timestamp_seconds")[0].value
+
+
 class FileTableFull(unittest.TestCase):
 
     def test_memstatd_answers_and_sources_that_cannot_open_their_files_have_failed(self):
@@ -167,6 +171,16 @@ class FileTableFull(unittest.TestCase):
                 self.assertEqual(daemon.request(path)[0], 200)
             why = ctl.run("why", "--from", f"http://{daemon.host}:{daemon.port}")
             self.assertIn(why.returncode, (0, 3, 10, 11), why.stderr)
+            table.turn(0)
+
+    def test_polls_open_what_they_read_with_a_reserve_of_their_own(self):
+        with daemon_with_table("sources: {linux_process: {enabled: on, interval: 100ms}}\n") as (daemon, table):
+            before = daemon.wait_page(lambda now: "linux_process" in sources(now) - down(now), "the processes")
+            table.turn(1)
+            for _ in range(5):
+                poll = polled(daemon.page())
+                now = daemon.wait_page(lambda now: polled(now) > poll, "another poll")
+                self.assertEqual(down(now), down(before))
             table.turn(0)
 
     def test_sources_that_cannot_open_a_file_are_down_and_what_the_kernel_lacks_is_not_present(self):

@@ -22,11 +22,12 @@ RULES = [
      ("core/sources", "core/collect", "core/parse", "core/model", "core/events", "core/counters"),
      # attach/ opens what belongs to its own programs; memuse/ is a command of memstatctl and not a source. A TextTableSource returns
      # what kernel_messages and mount_sizes read: the view calls it, and recordings and replays have its text.
-     {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
+     {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp",
+      "core/events/attach/kernel_types_linux.cpp", "core/events/memuse/control_groups.cpp",
       "core/events/memuse/kernel_symbols.cpp", "core/events/memuse/memuse_linux.cpp"},
      "opens a file without the KernelView, so recordings, replays and failing reads of tests miss it"),
-    # EventBudget, HelperOfProcess and PublishedCounters lock; the filter is filled once, before there are threads; unique_number() is atomic.
-    ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;|PublishedCounters counters;"
+    # EventBudget, HelperOfProcess, PublishedCounters and Reserve lock; the filter is filled once, before there are threads; unique_number() is atomic.
+    ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;|PublishedCounters counters;|Reserve files;"
                            r"|std::array<sock_filter, 2 \* BPF_MAXINSNS> programs;|std::atomic<std::uint64_t> last_unique_number\{)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
     ("bounds' names", re.compile(r"\bk(Most|Longest|Least|Fewest|Smallest)[A-Z]"), ("core", "config", "daemon"), set(),
