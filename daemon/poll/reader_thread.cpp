@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,25 @@
 #include "core/base/thread_name.h"
 
 namespace memstat {
+namespace {
+
+/// An exception must not escape from a thread.
+Result<void> read_guarded(SourceReader& reader, KernelView& view) {
+  try {
+    return read_source(reader, view);
+  } catch (const std::bad_alloc&) {  // no memory for details; the poller and the log name the source
+    return Error{.code = ErrorCode::kNoMemory, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
+  } catch (const std::exception& exception) {
+    return Error{.code = ErrorCode::kIo,
+                 .source = std::string(reader.descriptor->name),
+                 .path = std::string(reader.descriptor->origin),
+                 .system_errno = 0,
+                 .offset = {},
+                 .detail = exception.what()};
+  }
+}
+
+}  // namespace
 
 /// A thread that reads. Guarded by Shared::mutex.
 struct ReaderThread::Worker {
@@ -43,6 +63,17 @@ struct ReaderThread::Shared {
     batch[at]->took = system_clock().now() - begun;
     ++at;
   }
+  /// Reads on the caller's thread. There is no deadline then, but there are figures of the shortage of threads.
+  void read_here() MEMSTAT_REQUIRES(mutex) {
+    while (!is_done() && !is_cancelled) {
+      begun = system_clock().now();
+      SourceReader& source = *batch[at]->source;
+      mutex.unlock();
+      Result<void> result = read_guarded(source, *view);
+      mutex.lock();
+      finish(std::move(result));
+    }
+  }
   /// Abandons the current thread to its read.
   void give_up() MEMSTAT_REQUIRES(mutex) {
     worker = nullptr;
@@ -72,22 +103,6 @@ Error timeout_error(const SourceReader& source, std::string_view detail) {
                .system_errno = 0,
                .offset = {},
                .detail = std::string(detail)};
-}
-
-/// An exception must not escape from a thread.
-Result<void> read_guarded(SourceReader& reader, KernelView& view) {
-  try {
-    return read_source(reader, view);
-  } catch (const std::bad_alloc&) {  // no memory for details; the poller and the log name the source
-    return Error{.code = ErrorCode::kNoMemory, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
-  } catch (const std::exception& exception) {
-    return Error{.code = ErrorCode::kIo,
-                 .source = std::string(reader.descriptor->name),
-                 .path = std::string(reader.descriptor->origin),
-                 .system_errno = 0,
-                 .offset = {},
-                 .detail = exception.what()};
-  }
 }
 
 }  // namespace
@@ -131,7 +146,11 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, const std::shared
 
 std::shared_ptr<ReaderThread::Worker> ReaderThread::start() {
   auto worker = std::make_shared<Worker>();
-  thread_ = std::thread([shared = shared_, worker] { work(shared, worker); });
+  try {
+    thread_ = std::thread([shared = shared_, worker] { work(shared, worker); });
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
   return worker;
 }
 
@@ -153,7 +172,11 @@ void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds ti
   }
   if (!shared.is_done() && !shared.is_cancelled) {
     if (!thread_.joinable()) shared.worker = start();
-    shared.begin();
+    if (shared.worker == nullptr) {
+      shared.read_here();
+    } else {
+      shared.begin();
+    }
   }
   while (!shared.is_done() && !shared.is_cancelled) {
     lock.unlock();  // so that the thread need not wait for the lock
@@ -170,13 +193,16 @@ void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds ti
                                     " ms (poll.timeout); the read continues on its own; other sources are not affected"));
     if (shared.is_done()) break;
     shared.worker = start();
+    if (shared.worker == nullptr) break;
     shared.begin();
   }
-  if (!shared.is_done() && shared.is_read(*shared.batch[shared.at]->source)) {
+  if (!shared.is_done() && shared.worker != nullptr && shared.is_read(*shared.batch[shared.at]->source)) {
     shared.give_up();
     thread_.detach();
   }
-  while (!shared.is_done()) shared.finish(timeout_error(*shared.batch[shared.at]->source, "memstatd is stopping"));
+  const std::string_view why =
+      shared.is_cancelled ? "memstatd is stopping" : "another read hangs, and the kernel refuses a new thread";
+  while (!shared.is_done()) shared.finish(timeout_error(*shared.batch[shared.at]->source, why));
 }
 
 bool ReaderThread::is_busy(const SourceReader& source) const {

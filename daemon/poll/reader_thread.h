@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads sources on a separate thread, one after another (parallel reads of procfs slow the kernel down), each with a
 // deadline. A read that hangs keeps its thread, and the next source gets a new one. Nothing waits for a hanging thread, not
-// even shutdown: a thread in an uninterruptible kernel read cannot be ended.
+// even shutdown: a thread in an uninterruptible kernel read cannot be ended. If the kernel refuses the first thread, the
+// caller reads.
 //
 // The poller hands over all sources of a poll at once and waits once, since each hand-over costs two context switches.
 #pragma once
@@ -55,6 +56,7 @@ class ReaderThread {
   struct Shared;
   struct Worker;
   static void work(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Worker>& worker);
+  /// nullptr: the kernel refuses a new thread.
   std::shared_ptr<Worker> start();
 
   std::shared_ptr<Shared> shared_;
