@@ -68,7 +68,7 @@ LAYERS = [
 
 # Third-party headers and the files that may include them (tests may include any).
 THIRD_PARTIES = [
-    (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z]+/[a-z_]+_linux\.cpp|attach/bpf_kernel\.h)"),
+    (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z]+/[a-z_]+_linux\.cpp|attach/(bpf_kernel|kernel_types)\.h)"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
     (r"elf\.h", r"core/postmortem/(container/elf_core|kernel/kernel_file)\.cpp"),
     (r"zlib\.h|lzo/lzo1x\.h", r"core/postmortem/container/packed_(file|page)\.cpp"),

@@ -23,11 +23,12 @@ class LoadedPrograms : public testing::Test {
  protected:
   /// For SetUp, as its last step: skips the test if the kernel does not load the programs, or cannot run them for tests.
   void load(std::span<const unsigned char> elf) {
-    libbpf_set_print(nullptr);
-    auto object = open_programs(elf);
+    const auto types = TypesFile::make();
+    if (!types) GTEST_SKIP() << to_string(types.error());
+    auto object = open_programs(elf, *types);
     ASSERT_TRUE(object) << to_string(object.error());
     object_ = *std::move(object);
-    if (const int error = bpf_object__load(object_.get()); error != 0) {
+    if (const int error = load_with_types(object_.get(), *types); error != 0) {
       GTEST_SKIP() << "the kernel does not load these programs: " << to_string(refused("BPF_PROG_LOAD", error));
     }
     run("on_kmem_cache_alloc", {0, 0, 0});  // no cache: nothing is counted

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "core/events/attach/bpf_kernel.h"
@@ -28,13 +29,9 @@ class AttachedTable : public EventTable {
   virtual Result<void> attach(const btf& types) = 0;
   virtual void detach() = 0;
   [[nodiscard]] bool is_open() const { return object_ != nullptr; }
-  /// Reads the kernel's types, unless they are in memory.
-  Result<void> read_types();
-  /// Called before the kernel loads programs, for which libbpf reads the types again: two copies are the peak of the start.
-  /// References to types are invalid from then on.
-  void release_types() { types_.reset(); }
 
-  BtfPointer types_;      // only during open()
+  std::optional<TypesFile> types_file_;  // only during open(), as are the types
+  BtfPointer types_;
   ObjectPointer object_;  // destroyed last: derived classes hold what is attached
 };
 

@@ -36,21 +36,17 @@ EventCost cost_of(double events, double counted_ns, double passed_over_ns) {
 
 }  // namespace
 
-Result<void> AttachedTable::read_types() {
-  if (types_) return {};
-  auto types = kernel_types();
-  if (!types) return types.error();
-  types_ = *std::move(types);
-  return {};
-}
-
 Result<void> AttachedTable::open() {
-  auto result = read_types();
-  if (result) result = check(*types_);
+  auto file = TypesFile::make();
+  if (!file) return file.error();
+  types_file_ = *std::move(file);
+  types_ = types_file_->parse();
+  if (!types_) return refused("the kernel's types", errno);
+  auto result = check(*types_);
   if (result) result = load(*types_);
-  if (result) result = read_types();
   if (result) result = attach(*types_);
-  release_types();
+  types_.reset();
+  types_file_.reset();
   if (!result) {
     detach();
     object_.reset();
@@ -60,7 +56,7 @@ Result<void> AttachedTable::open() {
 
 Result<void> GovernedTable::load_programs_of(std::span<const unsigned char> programs, std::span<const std::byte> constants,
                                              const Maps& maps, const std::function<Result<void>()>& prepare) {
-  auto object = open_programs(programs);
+  auto object = open_programs(programs, *types_file_);
   if (!object) return object.error();
   object_ = *std::move(object);
   bpf_map* by_cpu = bpf_object__find_map_by_name(object_.get(), "by_cpu");
@@ -73,8 +69,7 @@ Result<void> GovernedTable::load_programs_of(std::span<const unsigned char> prog
     return refused("the constants of the programs", error);
   }
   if (auto result = prepare(); !result) return result;
-  release_types();
-  const auto cpus = load_programs(object_.get());
+  const auto cpus = load_programs(object_.get(), *types_file_);
   if (!cpus) return cpus.error();
   cpu_count_ = *cpus;
   if (auto result = shared_.open(shared, maps.shared, maps.is_written); !result) return result;

@@ -5,11 +5,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "core/base/text.h"
@@ -18,7 +18,6 @@
 namespace memstat::events {
 namespace {
 
-constexpr const char* kBtfFile = "/sys/kernel/btf/vmlinux";
 constexpr const char* kStatus = "/proc/self/status";
 constexpr const char* kLockdown = "/sys/kernel/security/lockdown";
 
@@ -47,18 +46,14 @@ bool has_member_within(const btf& types, __u32 id, std::string_view member, int 
   return false;
 }
 
-/// btf__parse_raw() holds two copies of the file for a moment. Where the kernel lets the file be
-/// mapped (Linux 6.16), one is enough. Returns nullptr if it cannot be.
-btf* copy_of_mapped_types() {
-  const UniqueFd file(::open(kBtfFile, O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || status.st_size <= 0) return nullptr;
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (bytes == MAP_FAILED) return nullptr;
-  btf* const types = btf__new(bytes, static_cast<__u32>(size));
-  ::munmap(bytes, size);
-  return types;
+/// Attaches a program. libbpf itself does not attach those of handle_sections().
+bpf_link* link_of(const bpf_program* program) {
+  const char* const place = std::strchr(bpf_program__section_name(program), '/');
+  switch (bpf_program__type(program)) {
+    case BPF_PROG_TYPE_TRACING: return bpf_program__attach_trace(program);
+    case BPF_PROG_TYPE_RAW_TRACEPOINT: return bpf_program__attach_raw_tracepoint(program, place == nullptr ? "" : place + 1);
+    default: return bpf_program__attach(program);
+  }
 }
 
 /// Adds the facts from a program's fdinfo (kernel/bpf/syscall.c, bpf_prog_show_fdinfo; recursion_misses since 5.12).
@@ -101,17 +96,6 @@ Error refused(std::string_view what, int number) {
 }
 
 Error not_present(std::string_view what, std::string_view why) { return system_error(what, ENOENT, why); }
-
-Result<BtfPointer> kernel_types() {
-  libbpf_set_print(nullptr);
-  BtfPointer types(copy_of_mapped_types());
-  if (types) return types;
-  types.reset(btf__parse_raw(kBtfFile));
-  if (types) return types;
-  if (errno == ENOENT)
-    return not_present(kBtfFile, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF is off), or sysfs is not mounted");
-  return refused(kBtfFile, errno);
-}
 
 int arguments_of(const btf& types, const char* event) {
   const btf_type* type = prototype_of(types, event);
@@ -183,13 +167,11 @@ memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted) {
           .is_wanted = are_classes_wanted ? 1U : 0U};
 }
 
-Result<ObjectPointer> open_programs(std::span<const unsigned char> elf) {
-  // libbpf 1.1 looks for missing types in the BTF of modules. Getting the IDs of these takes CAP_SYS_ADMIN, and libbpf
-  // fails without it. With a file name, it uses the kernel's own types only.
+Result<ObjectPointer> open_programs(std::span<const unsigned char> elf, const TypesFile& types) {
+  handle_sections();
   bpf_object_open_opts options{};
   options.sz = sizeof options;
-  // It reads them a second time then, which is the peak of the start's memory.
-  if (!may_list_module_types(begin_of(kStatus))) options.btf_custom_path = kBtfFile;
+  options.btf_custom_path = types.path().c_str();
   ObjectPointer object(bpf_object__open_mem(elf.data(), elf.size(), &options));
   if (!object) return refused("bpf_object__open_mem", errno);
   return object;
@@ -199,7 +181,7 @@ SharedMap::~SharedMap() {
   if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-Result<std::size_t> load_programs(bpf_object* object) {
+Result<std::size_t> load_programs(bpf_object* object, const TypesFile& types) {
   bpf_map* by_cpu = bpf_object__find_map_by_name(object, "by_cpu");
   if (by_cpu == nullptr) return refused("the maps of the programs", EINVAL);
   const int cpus = libbpf_num_possible_cpus();
@@ -207,7 +189,7 @@ Result<std::size_t> load_programs(bpf_object* object) {
   if (const int error = bpf_map__set_max_entries(by_cpu, static_cast<__u32>(cpus)); error != 0) {
     return refused("the programs' map of CPUs", error);
   }
-  if (const int error = bpf_object__load(object); error != 0) return refused("BPF_PROG_LOAD", error);
+  if (const int error = load_with_types(object, types); error != 0) return refused("BPF_PROG_LOAD", error);
   return static_cast<std::size_t>(cpus);
 }
 
@@ -221,7 +203,7 @@ Result<void> SharedMap::open(const bpf_map* map, std::size_t size, bool is_writt
 }
 
 int AttachedPrograms::attach(bpf_program* program) {
-  LinkPointer link(bpf_program__attach(program));
+  LinkPointer link(link_of(program));
   if (!link) return errno;
   links_.push_back(std::move(link));
   programs_.push_back({.program = program});

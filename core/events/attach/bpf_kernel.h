@@ -20,16 +20,11 @@
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 #include "core/events/attach/attach_helper.h"
+#include "core/events/attach/kernel_types.h"
 #include "core/events/bpf/gfp.h"
 
 namespace memstat::events {
 
-template <auto kClose>
-struct ClosedBy {
-  void operator()(auto* handle) const { kClose(handle); }
-};
-using BtfPointer = std::unique_ptr<btf, ClosedBy<btf__free>>;
-using ObjectPointer = std::unique_ptr<bpf_object, ClosedBy<bpf_object__close>>;
 using LinkPointer = std::unique_ptr<bpf_link, ClosedBy<bpf_link__destroy>>;
 
 /// An error for an errno of the kernel, positive or negative. kPermission names the missing privileges.
@@ -38,8 +33,6 @@ Error not_present(std::string_view what, std::string_view why);
 /// The first bytes of a file of the kernel; "" when it cannot be read.
 std::string begin_of(const char* path);
 
-/// The types of the running kernel. Keeps libbpf from printing; its messages go into errors.
-Result<BtfPointer> kernel_types();
 /// Number of arguments of a raw tracepoint, without the context; -1 if this kernel has no such tracepoint.
 int arguments_of(const btf& types, const char* event);
 /// Whether argument `number` of a raw tracepoint (counted from 0) points to a struct of this name.
@@ -58,10 +51,11 @@ std::uint64_t gfp_flag(const btf& types, std::string_view enumerator, std::uint6
 /// This kernel's GFP flags that make up the classes.
 memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted);
 
-/// Opens an object of programs from its ELF file, which must outlive it. Does not load it.
-Result<ObjectPointer> open_programs(std::span<const unsigned char> elf);
+/// Opens an object of programs from its ELF file, which must outlive it. Does not load it. It is relocated to `types`, which
+/// must exist until it is loaded.
+Result<ObjectPointer> open_programs(std::span<const unsigned char> elf, const TypesFile& types);
 /// Loads the programs, with one row for each possible CPU in the map "by_cpu". Returns the number of rows.
-Result<std::size_t> load_programs(bpf_object* object);
+Result<std::size_t> load_programs(bpf_object* object, const TypesFile& types);
 
 /// Memory of a BPF map that is shared with the kernel.
 class SharedMap : NotCopyable {

@@ -37,11 +37,6 @@ bool has_attach_capabilities(std::string_view status) {
   return has(bits, kCapBpf) && has(bits, kCapPerfmon);
 }
 
-bool may_list_module_types(std::string_view status) {
-  const auto bits = capabilities_in(status);
-  return bits && (*bits >> kCapSysAdmin & 1U) != 0;
-}
-
 std::string why_refused(std::string_view status, std::string_view lockdown) {
   std::string why(kNeeds);
   const auto bits = capabilities_in(status);

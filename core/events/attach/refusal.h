@@ -14,7 +14,4 @@ std::string why_refused(std::string_view status, std::string_view lockdown);
 /// Whether a process with this /proc/self/status has the capabilities for attaching, or they are unknown.
 bool has_attach_capabilities(std::string_view status);
 
-/// Whether this text of /proc/PID/status has CAP_SYS_ADMIN, which BPF_BTF_GET_NEXT_ID takes.
-bool may_list_module_types(std::string_view status);
-
 }  // namespace memstat::events

@@ -3,6 +3,7 @@
  * program is loaded (CO-RE), so building needs no kernel. */
 #pragma once
 
+#include "core/events/bpf/kernel_calls.h"
 #include "core/events/bpf/kernel_types.h"
 
 #define FOUND_IN_KERNEL __attribute__((preserve_access_index))
@@ -16,7 +17,7 @@ struct kmem_cache {
 } FOUND_IN_KERNEL;
 
 #ifdef MEMSTAT_OWNER_OF_OBJECT
-extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __attribute__((section(".ksyms")));
+static struct kmem_cache* (*const bpf_get_kmem_cache)(__u64 address) = (void*)MEMSTAT_GET_KMEM_CACHE;
 #endif
 
 struct kernfs_node {

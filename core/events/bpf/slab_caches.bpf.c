@@ -12,6 +12,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "core/events/bpf/kernel_calls.h"
 #include "core/events/bpf/slab_caches_layout.h"
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
@@ -99,7 +100,7 @@ struct bpf_array {
   void* pptrs[1];
 } KERNEL_TYPE;
 
-extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
+static void* (*const bpf_rdonly_cast)(const void* address, __u32 type) = (void*)MEMSTAT_RDONLY_CAST;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 
@@ -175,7 +176,7 @@ struct {
   __type(value, __u64);
 } a_place SEC(".maps");
 
-#define AT(type, address) ((struct type*)bpf_rdonly_cast((const void*)(address), bpf_core_type_id_kernel(struct type)))
+#define AT(type, address) ((struct type*)bpf_rdonly_cast((const void*)(address), limits.numbers.type))
 
 // Converts an address to a number by a store and a load. The verifier does not let a program convert a pointer
 // directly.

@@ -72,9 +72,26 @@ struct memstat_groups {
   struct memstat_group groups[MEMSTAT_GROUPS];
 };
 
+/* The structs that the program casts addresses to. */
+#define MEMSTAT_CAST_STRUCTS(STRUCT) \
+  STRUCT(rb_node)                    \
+  STRUCT(slab)                       \
+  STRUCT(list_head)                  \
+  STRUCT(node_barn)                  \
+  STRUCT(slub_percpu_sheaves)        \
+  STRUCT(kmem_cache)                 \
+  STRUCT(kmem_cache_node)            \
+  STRUCT(mem_cgroup)                 \
+  STRUCT(cgroup_subsys_state)        \
+  STRUCT(task_struct)
+#define MEMSTAT_CAST_NUMBER(name) unsigned int name;
+
 /* Set by memstatd before the programs are loaded. */
 struct memstat_cache_limits {
   unsigned int node_count; /* the highest possible node plus one */
   unsigned int cpu_count;  /* the highest possible CPU plus one */
   unsigned int page_size;  /* B */
+  struct {
+    MEMSTAT_CAST_STRUCTS(MEMSTAT_CAST_NUMBER)
+  } numbers; /* of the structs in the types of this kernel; 0: it has no such struct */
 };

@@ -84,15 +84,17 @@ Result<void> SlabCaches::check(const btf& types) {
   return {};
 }
 
+#define NUMBER_OF(name) .name = types_file_->kernel_number(types, #name, BTF_KIND_STRUCT),
 Result<void> SlabCaches::load(const btf& types) {
-  auto object = open_programs(slab_caches());
+  auto object = open_programs(slab_caches(), *types_file_);
   if (!object) return object.error();
   object_ = *std::move(object);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0) return refused("/sys/devices/system/cpu/possible", cpus);
   const memstat_cache_limits limits{.node_count = possible_nodes(),
                                     .cpu_count = static_cast<std::uint32_t>(cpus),
-                                    .page_size = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE))};
+                                    .page_size = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)),
+                                    .numbers = {MEMSTAT_CAST_STRUCTS(NUMBER_OF)}};
   bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
   bpf_map* offsets = bpf_object__find_map_by_name(object_.get(), "offset_of_cpu");
   bpf_map* known = bpf_object__find_map_by_name(object_.get(), "known_lists");
@@ -105,8 +107,7 @@ Result<void> SlabCaches::load(const btf& types) {
   if (error != 0) return refused("the maps of the program", error);
   const bpf_map* groups = bpf_object__find_map_by_name(object_.get(), "groups");
   if (groups == nullptr) return refused("the maps of the program", EINVAL);
-  release_types();
-  error = bpf_object__load(object_.get());
+  error = load_with_types(object_.get(), *types_file_);
   // The verifier's errors on a kernel that keeps its slabs in a way unknown to this program.
   if (error == -EINVAL || error == -EACCES || error == -E2BIG) return not_present(kIterator, kUnknownSlabs);
   return error == 0 ? groups_.open(groups, sizeof(memstat_groups)) : refused("BPF_PROG_LOAD", error);
@@ -115,7 +116,7 @@ Result<void> SlabCaches::load(const btf& types) {
 Result<void> SlabCaches::attach(const btf& /*types*/) {
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), "look_at_cache");
   if (program == nullptr) return refused("the program", EINVAL);
-  link_.reset(bpf_program__attach(program));
+  link_.reset(bpf_program__attach_iter(program, nullptr));
   if (!link_) return refused(std::string("attaching to ") + kIterator, errno);
   object_.reset();  // the link holds the program and its maps, so their descriptors are no longer needed
   return {};

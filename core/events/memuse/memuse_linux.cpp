@@ -68,8 +68,8 @@ class LinuxMemuse final : public MemuseWatch {
   Result<MemuseTable> finish() override;
 
  private:
-  Result<void> choose(const btf& types);
-  Result<void> load(const btf& types, const MemuseRequest& request);
+  Result<void> choose(const btf& types, const TypesFile& file);
+  Result<void> load(const btf& types, const TypesFile& file, const MemuseRequest& request);
   Result<void> take_blocks(std::int64_t end_ns, MemuseTable& table) const;
   Result<void> take_stacks(MemuseTable& table) const;
   Result<void> take_caches(MemuseTable& table) const;
@@ -87,16 +87,16 @@ class LinuxMemuse final : public MemuseWatch {
   std::int64_t older_ns_ = 0;
 };
 
-Result<void> LinuxMemuse::choose(const btf& types) {
+Result<void> LinuxMemuse::choose(const btf& types, const TypesFile& file) {
   if (auto checked = check_slab_events(types); !checked) return checked;
   has_owners_ = has_function(types, "bpf_get_kmem_cache");
-  auto object = open_programs(has_owners_ ? memuse_with_owner() : memuse_by_size());
+  auto object = open_programs(has_owners_ ? memuse_with_owner() : memuse_by_size(), file);
   if (!object) return object.error();
   object_ = std::move(*object);
   return {};
 }
 
-Result<void> LinuxMemuse::load(const btf& types, const MemuseRequest& request) {
+Result<void> LinuxMemuse::load(const btf& types, const TypesFile& file, const MemuseRequest& request) {
   blocks_ = bpf_object__find_map_by_name(object_.get(), "blocks");
   stacks_ = bpf_object__find_map_by_name(object_.get(), "stacks");
   caches_ = bpf_object__find_map_by_name(object_.get(), "caches");
@@ -127,17 +127,19 @@ Result<void> LinuxMemuse::load(const btf& types, const MemuseRequest& request) {
   if (error == 0) error = bpf_map__set_max_entries(stacks_, stack_count);
   if (error == 0) error = bpf_map__set_max_entries(blocks_, stack_count * kBlocksOfAStack);
   if (error != 0) return refused("the constants of the programs", error);
-  error = bpf_object__load(object_.get());
+  error = load_with_types(object_.get(), file);
   if (error != 0) return not_loaded(error);
   return {};
 }
 
 Result<void> LinuxMemuse::open(const MemuseRequest& request) {
   older_ns_ = request.older_ns;
-  auto types = kernel_types();
-  if (!types) return types.error();
-  auto result = choose(**types);
-  if (result) result = load(**types, request);
+  const auto file = TypesFile::make();
+  if (!file) return file.error();
+  const BtfPointer types = file->parse();
+  if (!types) return refused("the kernel's types", errno);
+  auto result = choose(*types, *file);
+  if (result) result = load(*types, *file, request);
   start_ns_ = system_clock().monotonic_ns();
   if (result) result = programs_.attach_all(object_.get());
   return result;

@@ -276,8 +276,7 @@ Result<void> VmEvents::load(const btf& types) {
   const int number = result.error().system_errno;  // a security policy may allow only tracepoints: retry without functions
   functions_refused_ = std::strerror(number);
   if (number == EPERM) functions_refused_ += ", by lockdown or another policy of this kernel";
-  if (auto again = read_types(); !again) return again;
-  return try_to_load(*types_);
+  return try_to_load(types);
 }
 
 /// Attaches a program once, even if it counts several events. Returns 0 or an errno.

@@ -52,12 +52,12 @@ class ThreadedHelper {
 };
 
 /// One program of an object, loaded alone; null if this kernel does not accept it.
-ObjectPointer load_alone(std::span<const unsigned char> programs, const std::string& name) {
-  auto object = open_programs(programs);
+ObjectPointer load_alone(std::span<const unsigned char> programs, const std::string& name, const TypesFile& types) {
+  auto object = open_programs(programs, types);
   if (!object) return nullptr;
   bpf_program* each = nullptr;
   bpf_object__for_each_program(each, object->get()) bpf_program__set_autoload(each, bpf_program__name(each) == name);
-  return bpf_object__load(object->get()) == 0 ? *std::move(object) : nullptr;
+  return load_with_types(object->get(), types) == 0 ? *std::move(object) : nullptr;
 }
 
 std::uint64_t software_event_of(std::string_view name) {
@@ -76,14 +76,15 @@ bool is_before_5_13() {
 }
 
 TEST(LiveAttachAgain, EveryProgramThatThisKernelTakes) {
-  if (const auto types = kernel_types(); !types) GTEST_SKIP() << to_string(types.error());
-  auto whole = open_programs(vm_events());
+  const auto types = TypesFile::make();
+  if (!types) GTEST_SKIP() << to_string(types.error());
+  auto whole = open_programs(vm_events(), *types);
   ASSERT_TRUE(whole);
   std::string taken;
   bpf_program* each = nullptr;
   bpf_object__for_each_program(each, whole->get()) {
     const std::string name = bpf_program__name(each);
-    const ObjectPointer object = load_alone(vm_events(), name);
+    const ObjectPointer object = load_alone(vm_events(), name, *types);
     if (!object) continue;
     bpf_program* const program = bpf_object__find_program_by_name(object.get(), name.c_str());
     ThreadedHelper helper;
@@ -109,8 +110,9 @@ TEST(LiveAttachAgain, EveryProgramThatThisKernelTakes) {
 }
 
 TEST(LiveAttachAgain, NotWhatTheKernelWillAlwaysRefuse) {
-  if (const auto types = kernel_types(); !types) GTEST_SKIP() << to_string(types.error());
-  const ObjectPointer object = load_alone(vm_events(), "on_page_free");
+  const auto types = TypesFile::make();
+  if (!types) GTEST_SKIP() << to_string(types.error());
+  const ObjectPointer object = load_alone(vm_events(), "on_page_free", *types);
   if (!object) GTEST_SKIP() << "this process or kernel loads no program";
   for (const auto& [attach, is_for_good] : {std::pair{+[](int, const AttachPoint&) { return -EINVAL; }, true},
                                             std::pair{+[](int, const AttachPoint&) { return -ENOMEM; }, false}}) {

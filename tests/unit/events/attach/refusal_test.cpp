@@ -27,12 +27,6 @@ TEST(WhyRefused, NamesLockdownWhereItForbidsReadingTheKernel) {
       << "first the reason that always applies";
 }
 
-TEST(Refusal, TypesOfModulesAreListedWithTheCapabilityForItOnly) {
-  EXPECT_TRUE(may_list_module_types("Name:\tmemstatd\nCapEff:\t0000000000200000\n"));
-  EXPECT_FALSE(may_list_module_types("CapEff:\t000000c000000000\n")) << "CAP_BPF and CAP_PERFMON";
-  EXPECT_FALSE(may_list_module_types("")) << "unknown";
-}
-
 TEST(WhyRefused, DistinguishesTheVerifiersAnswerFromALackOfCapabilities) {
   EXPECT_TRUE(has_attach_capabilities("CapEff:\t000000c000000000\n"));
   EXPECT_TRUE(has_attach_capabilities("CapEff:\t0000000000200000\n")) << "CAP_SYS_ADMIN";
