@@ -59,11 +59,21 @@ struct MemuseOptions {
   bool is_folded = false;
 };
 
+/// For the command hosts.
+struct FleetOptions {
+  std::string host = {};          ///< A regular expression of instances; "": all.
+  std::string match = {};         ///< Label matchers of a query; "": none.
+  std::string headers = {};       ///< A file with header lines; "": none.
+  std::string group_by = {};      ///< A label, or release or os; "": a row per host.
+  std::optional<double> at = {};  ///< Seconds since 1970; empty: now.
+  bool shows_queries = false;
+};
+
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   /// As for memstat_mtl_set_capture, or a URL; empty: MEMSTAT_CAPTURE if it is set, otherwise live.
   std::optional<std::string> from;
-  std::vector<std::string> hosts = {};  ///< For the command top: each --from.
+  std::vector<std::string> hosts = {};  ///< For the commands top and hosts: each --from.
   std::string kernel = {};              ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one next to the dump.
   bool json = false;
   bool csv = false;
@@ -76,6 +86,7 @@ struct CommandLine {
   std::vector<std::uint64_t> addresses;          ///< For the command node.
   CounterOptions counters;                       ///< For the command counters.
   MemuseOptions memuse;                          ///< For the command stacks.
+  FleetOptions fleet;                            ///< For the command hosts.
   std::vector<std::string> states;               ///< For the command diff: two sources, or none: now, and after `window_ns`.
   std::optional<std::int64_t> window_ns = {};    ///< Time to watch.
   std::string shell = {};                        ///< For the command completion: one of kShells.
@@ -193,10 +204,10 @@ struct Command {
 
 /// Every command, in the order of the help text.
 #define MEMSTAT_COMMANDS(command)                                                                                     \
-  command(Why) command(Top) command(Demo) command(Types) command(Limits) command(Show) command(Events) command(Diff)  \
-      command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay) command(Objects) \
-          command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process) command(Node) command(Resident) \
-              command(Counters) command(Explain) command(Doctor) command(Completion)
+  command(Why) command(Top) command(Hosts) command(Demo) command(Types) command(Limits) command(Show) command(Events) \
+      command(Diff) command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay)    \
+          command(Objects) command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process) command(Node)  \
+              command(Resident) command(Counters) command(Explain) command(Doctor) command(Completion)
 
 #define MEMSTAT_DECLARATION(name) extern const Command k##name##Command;
 MEMSTAT_COMMANDS(MEMSTAT_DECLARATION)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads a running memstatd through its API.
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"
@@ -13,20 +12,6 @@ namespace memstat::ctl {
 namespace {
 
 constexpr const char* kTypesPath = "/api/v1/types";
-
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80U && (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.')) {
-      out += c;
-    } else {
-      out.append({'%', kHex[byte >> 4U], kHex[byte & 15U]});
-    }
-  }
-  return out;
-}
 
 /// Why an answer is unusable; "" if it is usable.
 std::string refusal_of(const HttpUrl& url, std::string_view path, const HttpAnswer& answer) {

@@ -71,12 +71,6 @@ class FleetSource final : public ReportSource {
   std::vector<Host> hosts_;
 };
 
-/// "db7:8947"; "db7" with memstatd's default port; or the name of a socket.
-std::string short_name(const HttpUrl& url) {
-  if (!url.socket.empty()) return url.socket.substr(url.socket.rfind('/') + 1);
-  return url.host + (url.port == "8947" ? "" : ":" + url.port) + url.prefix;
-}
-
 }  // namespace
 
 OpenedSource open_fleet(const std::vector<std::string>& urls) {

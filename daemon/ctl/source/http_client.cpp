@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -138,12 +139,15 @@ std::string request_of(const HttpUrl& url, std::string_view path, std::string_vi
   text += "\r\nAccept: application/json\r\nAccept-Encoding: identity\r\nConnection: close\r\nUser-Agent: memstatctl\r\n";
   if (!url.credentials.empty()) text += "Authorization: Basic " + url.credentials + "\r\n";
   if (!etag.empty()) text.append("If-None-Match: ").append(etag).append("\r\n");
+  for (const std::string& header : url.headers) text += header + "\r\n";
   return text + "\r\n";
 }
 
-std::string explain(int error) {
-  const char* hint = "";
-  if (error == ECONNREFUSED) hint = "; does memstatd run there, and does it listen on this address?";
+std::string words_of_errno(int error, const HttpUrl& url) {
+  std::string hint;
+  if (error == ECONNREFUSED) {
+    hint = "; does " + std::string(url.server) + " run there, and does it listen on this address?";
+  }
   if (error == ENOENT) hint = "; does memstatd run, and is the path in its key listen?";
   if (error == EACCES) hint = "; the keys unix_socket.mode and unix_socket.group of memstatd.yaml say who may connect";
   if (error == ETIMEDOUT) hint = "; is the address right, and does a firewall let it through?";
@@ -181,7 +185,7 @@ std::string plain_get(const HttpUrl& url, const std::string& request, TimePoint 
     if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(kHttpSeconds) + " s";
     break;
   }
-  return error == 0 ? std::string() : explain(error);
+  return error == 0 ? std::string() : words_of_errno(error, url);
 }
 
 /// Removes a prefix, case-insensitive. Returns false if the text does not begin with it.
@@ -189,18 +193,6 @@ bool cut_beginning(std::string_view& text, std::string_view beginning) {
   if (!equals_ignoring_case(text.substr(0, beginning.size()), beginning)) return false;
   text.remove_prefix(beginning.size());
   return true;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t j = i; j < i + 3; ++j)
-      group = group << 8U | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
-    for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63U] : '=';
-  }
-  return text;
 }
 
 ParsedUrl refused(const char* why) { return {.url = {}, .problem = why}; }
@@ -217,6 +209,37 @@ ParsedUrl parse_socket(std::string_view text, std::string_view path) {
 }
 
 }  // namespace
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80U && (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.')) {
+      out += c;
+    } else {
+      out.append({'%', kHex[byte >> 4U], kHex[byte & 15U]});
+    }
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    unsigned group = 0;
+    for (std::size_t j = i; j < i + 3; ++j)
+      group = group << 8U | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
+    for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63U] : '=';
+  }
+  return text;
+}
+
+std::string short_name(const HttpUrl& url) {
+  if (!url.socket.empty()) return url.socket.substr(url.socket.rfind('/') + 1);
+  return url.host + (url.port == "8947" ? "" : ":" + url.port) + url.prefix;
+}
 
 std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
   Head head;
@@ -257,7 +280,7 @@ HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view 
       url.is_https ? https_get(url, request, bytes) : plain_get(url, request_of(url, path, etag), deadline, bytes);
   if (why.empty()) {
     why = parse_answer(bytes, result.answer);
-    if (!why.empty()) why += "; is this a memstatd?";
+    if (!why.empty()) why += "; is this a " + std::string(url.server) + "?";
   }
   if (!why.empty()) result.problem = url.for_logs + ": " + why;
   return result;

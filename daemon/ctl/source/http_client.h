@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/not_copyable.h"
@@ -16,13 +17,15 @@ namespace memstat::ctl {
 /// A parsed http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX], https URL, or unix:PATH.
 struct HttpUrl {
   bool is_https = false;
-  std::string socket;       ///< Path of a unix socket; "" for TCP.
-  std::string authority;    ///< HOST[:PORT] as given.
-  std::string host;         ///< Without the brackets of an IPv6 address.
-  std::string port;         ///< "80", or "443" for https, if not given.
-  std::string prefix;       ///< Before /api/v1: "" or "/memstatd"; no slash at the end.
-  std::string credentials;  ///< "user:password" in base64; "" for none.
-  std::string for_logs;     ///< The URL without user and password.
+  std::string socket;                     ///< Path of a unix socket; "" for TCP.
+  std::string authority;                  ///< HOST[:PORT] as given.
+  std::string host;                       ///< Without the brackets of an IPv6 address.
+  std::string port;                       ///< "80", or "443" for https, if not given.
+  std::string prefix;                     ///< Before /api/v1: "" or "/memstatd"; no slash at the end.
+  std::string credentials;                ///< "user:password" in base64; "" for none.
+  std::string for_logs;                   ///< The URL without user and password.
+  std::vector<std::string> headers = {};  ///< More lines of the request: "X-Scope-OrgID: a".
+  std::string_view server = "memstatd";   ///< The program that should answer, for display. Static.
 };
 
 /// `problem` is "" for a valid URL, and only then.
@@ -34,6 +37,9 @@ ParsedUrl parse_url(std::string_view text);
 
 /// Whether `reference` is a memstatd's URL: http://..., https://... or unix:...
 bool is_url(std::string_view reference);
+
+/// "db7:8948"; "db7" with memstatd's default port; or the name of a socket.
+std::string short_name(const HttpUrl& url);
 
 /// An HTTP answer.
 struct HttpAnswer {
@@ -60,6 +66,10 @@ struct HttpResult {
   HttpAnswer answer;
   std::string problem;  ///< For display, with the URL; "" if there is an answer, and only then.
 };
+
+/// `text` in a query of a URL: everything but letters, digits and "-_." as %XX.
+std::string percent_encoded(std::string_view text);
+std::string base64(std::string_view bytes);
 
 /// The deadline of requests that begin now.
 TimePoint http_deadline();

@@ -82,6 +82,7 @@ std::string https_get(const HttpUrl& url, const HttpsRequest& request, std::stri
   }
   if (!request.etag.empty()) headers = curl.append(headers, ("If-None-Match: " + std::string(request.etag)).c_str());
   if (!url.credentials.empty()) headers = curl.append(headers, ("Authorization: Basic " + url.credentials).c_str());
+  for (const std::string& header : url.headers) headers = curl.append(headers, header.c_str());
   const std::string address = "https://" + url.authority + url.prefix + std::string(request.path);
   std::array<char, 256> error{};  // CURL_ERROR_SIZE
   Received received{.bytes = bytes, .most = request.most};

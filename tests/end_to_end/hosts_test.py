@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl hosts: a real Prometheus over memstatds gives the same rows as the memstatds themselves; hosts that are silent are rows;
+what is given cannot change a query; and each server that is not a Prometheus gets one line."""
+import contextlib
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+import prometheus_server  # noqa: E402
+from ctl import run  # noqa: E402
+
+CONFIG = """global: {{scrape_interval: 2s, scrape_timeout: 2s}}
+scrape_configs:
+  - job_name: memstatd
+    static_configs:
+{targets}
+"""
+SAME = ("severity", "release", "total_bytes", "available_bytes", "kernel_bytes")
+ILL, WELL = "freebsd-15.0-amd64-2cpu-limits", "linux-6.12-4cpu"
+
+
+def hosts_of(*arguments):
+    done = run("hosts", "--json", *arguments)
+    if done.returncode != 0:
+        raise AssertionError(done)
+    return json.loads(done.stdout)
+
+
+def answer(status, body, headers=""):
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
+
+
+@prometheus_server.needs_prometheus
+class OfAPrometheus(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = contextlib.ExitStack()
+        cls.addClassCleanup(cls.stack.close)
+        cls.daemons = [cls.stack.enter_context(program.Daemon("--replay", captures.fixtures()[name])) for name in (ILL, WELL)]
+        leaving = program.Daemon("--replay", captures.fixtures()[WELL])
+        addresses = [f"{daemon.host}:{daemon.port}" for daemon in (*cls.daemons, leaving)]
+        for daemon in (*cls.daemons, leaving):
+            daemon.wait_page(lambda now: now.series("memstat_memory_total_bytes"), "a first poll")
+        for daemon in cls.daemons:
+            daemon.wait_log("the replay has ended")
+        targets = "\n".join(f"      - {{targets: ['{address}'], labels: {{cluster: {cluster}}}}}"
+                            for address, cluster in zip(addresses, "aba"))
+        directory = cls.stack.enter_context(program.temporary_directory())
+        try:
+            server = cls.stack.enter_context(prometheus_server.Prometheus(directory, None, config=CONFIG.format(targets=targets)))
+            program.wait_until(lambda: len(server.query("memstat_kernel_info")) == 3, server.log)
+        finally:
+            leaving.kill()
+        program.wait_until(lambda: len(server.query("memstat_kernel_info")) == 2, server.log)
+        cls.addresses, cls.server = addresses, f"prometheus:http://{server.address}"
+        # The last scrape of a replay that has ended repeats, so that both ways see the same poll.
+        program.wait_until(lambda: server.query('memstat_finding{cause="mbuf_limit"} > 0'), server.log)
+
+    def test_rows_are_those_that_the_hosts_give_themselves_and_silent_ones_are_rows(self):
+        rows = {row["host"]: row for row in hosts_of("--from", self.server)["hosts"]}
+        self.assertEqual(set(rows), set(self.addresses))
+        asked = hosts_of(*(word for address in self.addresses for word in ("--from", address)))["hosts"]
+        self.assertEqual([row["severity"] for row in asked][:2], ["now", "silent"], "the worst first")
+        for row in asked:
+            other = rows[row["host"]]
+            if row["host"] == self.addresses[2]:
+                self.assertEqual((row["severity"], other["severity"], other["release"]), ("silent", "silent", rows[self.addresses[1]]["release"]))
+                self.assertIn("refused", row["problem"])
+                self.assertIn("within the last hour", other["problem"])
+                continue
+            self.assertEqual({key: row.get(key) for key in SAME}, {key: other.get(key) for key in SAME})
+        ill = rows[self.addresses[0]]
+        said = json.loads(run("why", "--json", "--from", f"http://{self.addresses[0]}").stdout)["findings"]
+        first = [(one["severity"], one["cause"], one["headline"]) for one in said if one["severity"] == said[0]["severity"]]
+        self.assertIn((ill["severity"], ill["cause"], ill["finding"]), first)
+        self.assertEqual((asked[0]["cause"], asked[0]["finding"]), first[0][1:])
+
+    def test_hosts_are_selected_and_grouped_by_labels(self):
+        def names(*arguments):
+            return {row["host"] for row in hosts_of("--from", self.server, *arguments)["hosts"]}
+        self.assertEqual(names("--match", 'cluster="b"'), {self.addresses[1]})
+        self.assertEqual(names("--match", "cluster=~'a|c', job!=\"x\""), {self.addresses[0], self.addresses[2]})
+        self.assertEqual(names("--host", self.addresses[0]), {self.addresses[0]})
+        groups = {row["group"]: row for row in hosts_of("--from", self.server, "--group-by", "cluster")["groups"]}
+        self.assertEqual({group: (row["hosts"], row["now"], row["silent"]) for group, row in groups.items()}, {"a": (2, 1, 1), "b": (1, 0, 0)})
+        releases = [row["group"] for row in hosts_of("--from", self.server, "--group-by", "release")["groups"]]
+        self.assertEqual(releases[0], "15.0-RELEASE", "the release in trouble first")
+        self.assertEqual(len(releases), 2)
+
+    def test_nothing_that_is_given_can_change_a_query(self):
+        for pattern in ('x"} or vector(1) #', "x\\", 'x"', "}"):
+            done = run("hosts", "--from", self.server, "--host", pattern)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
+        for match in ('a="b"} or up{c="d"', 'a="b', "a=b", '{a="b"}', 'a="b",,', '1a="b"', "up"):
+            done = run("hosts", "--from", self.server, "--match", match)
+            self.assertEqual(done.returncode, 2, match)
+            self.assertIn("without braces", done.stderr)
+
+    def test_the_past_is_asked_for_by_time(self):
+        done = run("hosts", "--from", self.server, "--at", "2h ago", "--verbose")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no host has the metric memstat_kernel_info{}", done.stderr)
+        queries = [line for line in done.stderr.splitlines() if line.startswith("query: ")]
+        self.assertEqual(len(queries), 2, done.stderr)
+        self.assertEqual(run("hosts", "--from", self.server, "--at", "yesterday").returncode, 2)
+
+
+class OfOthers(unittest.TestCase):
+    def test_a_password_is_sent_from_a_file_and_never_printed(self):
+        requests = []
+
+        def refuse(request):
+            requests.append(dict(request.headers))
+            request.send_error(401)
+        with prometheus_server.Served(refuse) as server, program.temporary_directory() as directory:
+            path = captures.write_file(os.path.join(directory, "headers"), "# of the test\nbearer: s3cret\nX-Scope-OrgID: a\n")
+            for arguments, environment in ((["--headers", path], {}), ([], {"MEMSTAT_HEADERS": path})):
+                done = run("hosts", "--from", f"prometheus:http://{server.address}", *arguments, environment=environment)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+                self.assertIn("needs a password or a token", done.stderr)
+                self.assertNotIn("s3cret", done.stderr)
+                self.assertEqual((requests[-1]["Authorization"], requests[-1]["X-Scope-OrgID"]), ("Bearer s3cret", "a"))
+            wrong = captures.write_file(os.path.join(directory, "wrong"), "s3cret\n")
+            done = run("hosts", "--from", f"prometheus:http://{server.address}", "--headers", wrong)
+            self.assertEqual((done.returncode, "s3cret" in done.stderr), (1, False))
+            self.assertIn("wrong:1: give a header as Name: value", done.stderr)
+            done = run("hosts", "--from", f"prometheus:http://me:s3cret@{server.address}")
+            self.assertEqual((done.returncode, "--headers FILE" in done.stderr), (2, True))
+
+    def test_each_server_that_is_no_prometheus_gets_one_line(self):
+        good = '{"status":"success","data":{"resultType":"vector","result":[]}}'
+        table = ((200, "<html>", "", "not from a Prometheus"), (404, "", "", "is this a Prometheus?"), (200, good, "", "no host has the metric"),
+                 (200, '{"status":"success","data":{"resultType":"matrix","result":[]}}', "", "not from a Prometheus"),
+                 (422, json.dumps({"status": "error", "error": "too many samples \x1b[2J"}), "", "too many samples \\x1b[2J"),
+                 (302, "", "Location: https://example.org/login\r\n", "redirects to https://example.org/login"))
+        for status, body, headers, words in table:
+            def reply(request, whole=answer(status, body, headers)):
+                request.wfile.write(whole)
+                request.close_connection = True
+            with self.subTest(words), prometheus_server.Served(reply) as server:
+                done = run("hosts", "--from", f"prometheus:http://{server.address}")
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_a_warning_of_the_server_makes_the_answer_partial(self):
+        body = json.dumps({"status": "success", "warnings": ["a store is down"], "data": {"resultType": "vector", "result": [
+            {"metric": {"instance": "db1:9", "release": "6.1"}, "value": [1, "1"]}]}})
+        with prometheus_server.Served(lambda request: prometheus_server.send(request, body.encode())) as server:
+            done = run("hosts", "--from", f"prometheus:http://{server.address}")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stderr.count("a store is down"), 1)
+
+    def test_two_hundred_hosts_of_a_file(self):
+        with program.Daemon("--replay", captures.fixtures()[WELL], "--polls", "1") as daemon, program.temporary_directory() as directory:
+            daemon.wait_page(lambda now: now.series("memstat_memory_total_bytes"), "a first poll")
+            path = captures.write_file(os.path.join(directory, "hosts.txt"), "# all\n" + f"{daemon.host}:{daemon.port}\n" * 200)
+            rows = hosts_of("--from", "@" + path)["hosts"]
+            self.assertEqual((len(rows), {row["severity"] == "silent" for row in rows}), (200, {False}))
+            done = run("hosts", "--from", "@" + path + "x")
+            self.assertEqual((done.returncode, done.stderr), (1, f"memstatctl: {path}x: cannot be read\n"))
+            bad = captures.write_file(os.path.join(directory, "bad.txt"), "db1:8947\nftp://db2\n")
+            self.assertIn("bad.txt:2: give the URL of a memstatd", run("hosts", "--from", "@" + bad).stderr)
+
+    def test_usage(self):
+        for arguments in ([], ["--from", "prometheus:http://a:9090", "--from", "b:8947"], ["--from", "b:8947", "--at", "2h"], ["--from", "x.tar"]):
+            done = run("hosts", *arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n") >= 1), (2, "", True), arguments)
+
+
+if __name__ == "__main__":
+    program.main()
