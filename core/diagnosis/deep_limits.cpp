@@ -20,10 +20,12 @@ void add_deep_limits(const Evidence& evidence, const Cause& cause, const DeepLim
     if (row.limit && used < kNearShare * most) continue;
     const bool is_reached = !row.limit || used >= most;
     std::string headline = "Control group " + short_name(row.group, 36) + std::string(limit.headline);
-    if (row.limit) headline += amount_text(used, limit.is_bytes) + " of " + amount_text(most, limit.is_bytes);
+    if (row.limit) headline += of_limit_text(used, most, limit.is_bytes);
     Finding& finding = add_finding(found, cause, is_reached ? limit.reached : Severity::kNotable,
                                    is_reached ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
-    finding.fact({.text = row.limit ? percent_text(used / most) + " of its limit" : std::string(row.name),
+    finding.fact({.text = !row.limit    ? std::string(row.name)
+                          : used > most ? "above its limit"
+                                        : percent_text(used / most) + " of its limit",
                   .source = std::string(kGroupLimits),
                   .value = used,
                   .limit = row.limit ? std::optional(most) : std::nullopt});

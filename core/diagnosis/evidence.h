@@ -63,7 +63,8 @@ struct GrowthEvidence {
   std::string name;
   bool is_bytes = true;
   bool is_cache = false;
-  double now = 0;
+  double now = 0;                             ///< of this type
+  double all_now = 0;                         ///< of this type and those in `together`, as `gain`
   double gain = 0;                            ///< growth of this type and those in `together`, within the window
   double per_second = 0;                      ///< the same, per second
   double seconds = 0;                         ///< duration of the growth

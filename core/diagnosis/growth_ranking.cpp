@@ -191,12 +191,14 @@ class Ranker {
 
   void add_up(Growth& row) const {
     row.gain = row.test.gain;
+    row.now = series_[row.series].points.back().amount;
     row.per_second = row.test.per_second;
     if (!series_[row.series].is_bytes) return;
     for (const std::size_t other : row.together) {
       // Do not add the same memory seen another way.
       if (is_other_view(series_[other]) || !series_[other].is_bytes) continue;
       row.gain += tests_[other].gain;
+      row.now += series_[other].points.back().amount;
       row.per_second += std::max(0.0, tests_[other].per_second);
     }
   }

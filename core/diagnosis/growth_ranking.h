@@ -34,6 +34,7 @@ struct Growth {
   GrowthTest test;
   std::vector<std::size_t> together = {};  ///< Series that grew by the same number of objects: one cause.
   double gain = 0;                         ///< Of `series` and `together` in B; in objects if bytes are unknown.
+  double now = 0;                          ///< Their last amounts, of the same series as `gain`.
   double per_second = 0;                   ///< Same, per second.
 };
 

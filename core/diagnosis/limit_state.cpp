@@ -75,17 +75,8 @@ std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state
 }
 
 std::string used_words(const LimitState& state) {
-  // Some limits bind only new entries: numbers below 300 are given to processes only once, so that more than pid_max - 300
-  // exist.
-  if (state.used > state.limit && percent_text(state.share) != "100 %")
-    return amount_text(state.used, state.is_bytes) + ", above the limit of " + amount_text(state.limit, state.is_bytes);
-  std::string used = amount_text(state.used, state.is_bytes);
-  std::string limit = amount_text(state.limit, state.is_bytes);
-  if (!state.is_bytes && used == limit && state.used != state.limit) {  // "1 million of 1 million" says nothing
-    used = std::to_string(static_cast<std::uint64_t>(state.used));
-    limit = std::to_string(static_cast<std::uint64_t>(state.limit));
-  }
-  return used + " of " + limit + " (" + percent_text(state.share) + ")";
+  return of_limit_text(state.used, state.limit, state.is_bytes) +
+         (state.used > state.limit ? "" : " (" + percent_text(state.share) + ")");
 }
 
 std::string limit_headline(std::string what, Severity severity, const LimitState& state) {

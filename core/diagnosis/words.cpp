@@ -3,12 +3,23 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <utility>
 
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 
 namespace memstat {
+std::string of_limit_text(double used, double limit, bool is_bytes) {
+  std::string use = amount_text(used, is_bytes);
+  std::string most = amount_text(limit, is_bytes);
+  if (!is_bytes && use == most && used != limit) {
+    use = std::to_string(static_cast<std::uint64_t>(used));
+    most = std::to_string(static_cast<std::uint64_t>(limit));
+  }
+  return use + (used > limit ? ", above the limit of " : " of ") + most;
+}
+
 std::string counted(double count, std::string_view singular, std::string_view plural) {
   std::string text = count_text(count) + " ";
   if (count == 1) return text.append(singular);

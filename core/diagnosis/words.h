@@ -10,6 +10,9 @@
 
 namespace memstat {
 
+/// "1003 of 1024"; "1040, above the limit of 1024": some limits bind only new entries, as pid_max, whose first 300 numbers
+/// are given once. Digits of counts that would otherwise look equal.
+std::string of_limit_text(double used, double limit, bool is_bytes = false);
 /// "1 process", "3 processes": `singular` with an s, or `plural`.
 std::string counted(double count, std::string_view singular, std::string_view plural = {});
 

@@ -378,6 +378,7 @@ void add_growth(const Snapshot& snapshot, const History& history, Evidence& evid
                           .is_bytes = series.is_bytes,
                           .is_cache = series.is_cache,
                           .now = series.points.back().amount,
+                          .all_now = row.now,
                           .gain = row.gain,
                           .per_second = row.per_second,
                           .seconds = series.points.back().seconds - row.test.since,

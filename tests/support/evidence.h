@@ -69,7 +69,7 @@ class EvidenceOfMachine {
     GrowthEvidence& growth = evidence.growing.emplace_back();
     growth.allocator = allocator;
     growth.name = name;
-    growth.now = now;
+    growth.now = growth.all_now = now;
     growth.gain = gain;
     growth.seconds = seconds;
     growth.per_second = gain / seconds;

@@ -213,7 +213,7 @@ void look_at_highest_tasks(const Evidence& evidence, const Cause& cause, const M
   if (highest < kNearShare * limit.value) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Control group " + short_name(limit.labels[0], 30) + " was near its limit of tasks: " +
-                                     count_text(highest) + " of " + count_text(limit.value) + " at the highest");
+                                     of_limit_text(highest, limit.value) + " at the highest");
   finding.fact({.text = count_text(highest) + " tasks at the highest in " + duration_words(evidence.recent_seconds) + ", " +
                         count_text(tasks.value) + " now",
                 .source = "memstat_memcg_tasks",
@@ -247,7 +247,7 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
                                               : Certainty::kPossible,
                                    "Control group " + short_name(limit.labels[0], 36) +
                                        (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") +
-                                       count_text(*tasks) + " of " + count_text(limit.value));
+                                       of_limit_text(*tasks, limit.value));
     finding.fact(
         {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
     finding.by("group", limit.labels[0])

@@ -99,6 +99,7 @@ constexpr std::array kKinds{
          .what = "Packets and unread data of sockets",
          .effect = "Sockets that nobody reads (TCP, UDP or Unix), a queue or a driver hold them.",
          .next = "ss -tumpn | head -20; ss -xmp | sort -k3 -rn | head -10; tc -s qdisc | head -20",
+         .inspection = "queues",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroups_left",
          .system = CauseSystem::kLinux,
@@ -389,6 +390,12 @@ void look_at_pinned_names(const Evidence& evidence, const Cause& cause, Findings
   name_holder(evidence, kKernelMemory, Holds::kNow, bytes / 3, finding);
 }
 
+bool is_unlimited_group(const Evidence& evidence, const GrowthEvidence& growth) {
+  if (growth.allocator != "memcg") return false;
+  const TypeEvidence* const group = evidence.type(Allocator::kMemcg, growth.name);
+  return group == nullptr ? !growth.limit_seconds : !group->limit_bytes;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
@@ -413,7 +420,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                                        duration_words(growth.seconds) + " and did not fall");
     finding.runbook = kind.runbook;
     finding.bytes = growth.is_bytes ? growth.gain : 0;
-    finding.fact({.text = amount_text(growth.now, growth.is_bytes) + " now, +" +
+    finding.fact({.text = amount_text(growth.all_now, growth.is_bytes) + " now, +" +
                           rate_text(growth.per_second, growth.is_bytes) + ", rising in each third of the time",
                   .source = growth.allocator + "/" + growth.name,
                   .value = growth.gain,
@@ -427,9 +434,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                     .value = finding.seconds_left});
     }
     add_subjects(evidence, growth, finding);
-    finding.leads_to(growth.allocator == "memcg" && !growth.limit_seconds
-                         ? "It has no limit, so it can take the memory of all others."
-                         : kind.effect);
+    finding.leads_to(is_unlimited_group(evidence, growth) ? "It has no limit, so it can take the memory of all others."
+                                                          : kind.effect);
     finding.then(next_step(evidence, kind));
     if (!kind.what.empty()) merge_last(found, begin);
   }

@@ -248,10 +248,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Holder& holder = *use.holder;
   const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
   std::string headline = subject_of(bound, holder) + (is_partial || !bound.blind_to.empty() ? "at least " : "") +
-                         count_text(use.count) + " of " + count_text(use.limit) + " " + things;
+                         of_limit_text(use.count, use.limit) + " " + things;
   Finding& finding = add_finding(found, cause, is_full ? bound.full : Severity::kNotable,
                                  is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
-  finding.fact({.text = percent_text(use.count / use.limit) + " of its limit",
+  finding.fact({.text = use.count > use.limit ? "above its limit" : percent_text(use.count / use.limit) + " of its limit",
                 .source = "who/" + std::string(bound.question),
                 .value = use.count,
                 .limit = use.limit});
@@ -295,6 +295,11 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
 constexpr std::string_view kUses[] = {kUserLimits};
 constexpr std::string_view kZombieNeeds[] = {"who/zombies"};
 
+/// Each zombie keeps its thread and its group's memory for it.
+constexpr std::string_view kZombieSymptoms[] = {"thread_growth"};
+constexpr std::string_view kZombieGroupSymptoms[] = {"cgroup_growth", "slab_leak", "kmalloc_leak", "memory_growth",
+                                                     "table_growth"};
+
 constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
   return Cause{.name = bound.name,
                .looks_for = "A process, user or namespace has reached its limit.",
@@ -313,6 +318,8 @@ constexpr auto kCauses = [] {
                    .looks_for = "A process does not wait for children that have ended.",
                    .system = CauseSystem::kLinux,
                    .needs = kZombieNeeds,
+                   .explains = kZombieSymptoms,
+                   .explains_of_group = kZombieGroupSymptoms,
                    .look = look_at_zombies};
   return causes;
 }();
