@@ -37,11 +37,13 @@ struct Cause {
   std::span<const std::string_view> explains = {};
   /// The same, for findings about the same control group or one above it.
   std::span<const std::string_view> explains_of_group = {};
-  std::string_view runbook = {};     ///< the name of an alert
-  std::string_view inspection = {};  ///< the inspection that names the holder: "files"; "": none
-  std::string_view holds_as = {};    ///< part of the names of that inspection's holders that matter: "accept"; "": any
-  std::string_view blind_to = {};    ///< why its evidence cannot rule it out; "": it can
-  bool is_general = false;           ///< applies to any type: ranked last, and only if nothing else is about its allocator
+  std::string_view runbook = {};           ///< the name of an alert
+  std::string_view inspection = {};        ///< the inspection that names the holder: "files"; "": none
+  std::string_view older_inspection = {};  ///< the same in recordings that lack that one
+  std::string_view holds_as = {};          ///< part of the names of that inspection's holders that matter: "accept"; "": any
+  std::string_view blind_to = {};          ///< why its evidence cannot rule it out; "": it can
+  bool is_of_messages = false;             ///< messages are lost, and no memory: ranked behind what takes memory
+  bool is_general = false;  ///< applies to any type: ranked last, and only if nothing else is about its allocator
   /// Adds findings. Pure; allocates only for a finding.
   void (*look)(const Evidence& evidence, const Cause& cause, Findings& found) = nullptr;
   std::size_t row = 0;  ///< index in its family
@@ -52,6 +54,7 @@ inline Finding& add_finding(Findings& found, const Cause& cause, Severity severi
   return found.emplace_back(Finding{.cause = std::string(cause.name),
                                     .rule = &cause,
                                     .inspection = cause.inspection,
+                                    .holds_as = cause.holds_as,
                                     .severity = severity,
                                     .certainty = certainty,
                                     .headline = std::move(headline),

@@ -46,7 +46,7 @@ bool is_own(const Holder& holder) { return holder.command == "memstatctl" || hol
 /// Whether the holder may be the cause. A quota belongs to one user. Growth belongs to the group that was charged for it: a
 /// larger holder elsewhere had its memory before.
 bool is_suspect(const Finding& finding, const Holder& holder) {
-  if (finding.rule != nullptr && holder.name.find(finding.rule->holds_as) == std::string::npos) return false;
+  if (holder.name.find(finding.holds_as) == std::string::npos) return false;
   if (const std::string_view user = named(finding, "user"); !user.empty()) return holder.user == user;
   const bool has_grown = finding.rule != nullptr && finding.rule->watches == Watches::kGrowth;
   const std::string_view group = named(finding, "group");
@@ -180,14 +180,16 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     }
     // If the finding names a killed process, the processes still running are not the cause.
     const bool has_process = !named(finding, "process").empty();
-    const InspectionAnswer* const answer = has_process ? nullptr : evidence.answer_about_holders(finding.inspection);
+    const InspectionAnswer* answer = has_process ? nullptr : evidence.answer_about_holders(finding.inspection);
+    if (answer == nullptr && !has_process && finding.rule != nullptr && !finding.rule->older_inspection.empty())
+      answer = evidence.inspection(finding.rule->older_inspection);
     if (answer == nullptr) {
       if (!has_process) finding.unnamed = evidence.why_unasked;
       continue;
     }
     name_holders(*answer, finding);
     add_share(*answer, finding);
-    if (evidence.inspection(finding.inspection) == nullptr) add_time(*answer, finding);
+    if (evidence.inspection(answer->question) == nullptr) add_time(*answer, finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
 }

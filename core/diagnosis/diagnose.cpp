@@ -77,12 +77,20 @@ bool is_of_group(const Finding& root, const Finding& symptom) {
 
 bool watches(const Finding& finding, Watches what) { return finding.rule != nullptr && finding.rule->watches == what; }
 
+/// The least share of what it explains that a cause holds itself.
+constexpr double kMinCovered = 0.1;
+
+/// Whether the memory of `root` is a good part of that of `symptom`, as far as both are known.
+bool covers(const Finding& root, const Finding& symptom) {
+  return root.bytes <= 0 || symptom.bytes <= 0 || root.bytes >= kMinCovered * symptom.bytes;
+}
+
 /// Whether a part of memory is large because it grows. The general cause, memory_growth, does not name the part, so the
 /// level's finding comes first.
 bool has_grown_to(const Finding& growth, const Finding& level) {
   return watches(growth, Watches::kGrowth) && growth.cause != "memory_growth" && watches(level, Watches::kLevel) &&
          !growth.about.empty() && !level.about.empty() && growth.about.front().allocator == kAccountAllocator &&
-         growth.about.front() == level.about.front();
+         growth.about.front() == level.about.front() && covers(growth, level);
 }
 
 /// Whether the cause of `root` lists that of `symptom` as explained. What was over before the first poll explains nothing
@@ -111,18 +119,28 @@ bool is_more_specific(const Finding& root, const Finding& symptom) {
 
 /// Whether `root` makes `symptom` redundant. `root` precedes it in the ranking.
 bool explains(const Finding& root, const Finding& symptom) {
-  return shares_subject(root, symptom) || is_root_of(root, symptom) || is_more_specific(root, symptom);
+  return (shares_subject(root, symptom) && covers(root, symptom)) || is_root_of(root, symptom) ||
+         is_more_specific(root, symptom);
+}
+
+/// Lost messages harm the program that does not read them; what takes memory or refuses requests may harm all others.
+Severity urgency_of(const Finding& finding) {
+  const bool is_loss = finding.rule != nullptr && finding.rule->is_of_messages;
+  return is_loss ? std::max(finding.severity, Severity::kWasteful) : finding.severity;
 }
 
 auto rank_of(const Finding& finding) {
   const double left =
       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
-  return std::tuple(is_general(finding), finding.severity, finding.is_past, left, finding.certainty, -finding.bytes,
+  return std::tuple(is_general(finding), urgency_of(finding), finding.is_past, left, finding.certainty, -finding.bytes,
                     -finding.refused);
 }
 
 /// Growth is as urgent as what it leads to, and is the cause: of its group's limit, or of how large a part of memory is.
 bool takes_severity(const Finding& root, const Finding& symptom) {
+  const bool is_measured = root.bytes > 0 && symptom.bytes > 0;
+  const bool is_all_of_it = is_measured ? root.bytes >= symptom.bytes : shares_subject(root, symptom);
+  if (symptom.severity == Severity::kSoon && lists(root, symptom) && is_all_of_it) return true;
   if (root.severity != Severity::kNotable) return false;
   if (symptom.severity == Severity::kSoon) return is_of_group(root, symptom);
   return symptom.severity == Severity::kWasteful && watches(root, Watches::kGrowth);
@@ -176,7 +194,7 @@ void leave_out_symptoms(Findings& found) {
 /// Among findings of equal urgency and certainty, puts those first that concern the most memory, including symptoms.
 void put_largest_first(Findings& found) {
   const auto kind = [](const Finding& finding) {
-    return std::tuple(is_general(finding), finding.severity, finding.is_past,
+    return std::tuple(is_general(finding), urgency_of(finding), finding.is_past,
                       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0, finding.certainty);
   };
   for (auto begin = found.begin(); begin != found.end();) {

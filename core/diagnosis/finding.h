@@ -51,6 +51,7 @@ struct Finding {
   std::string cause;
   const Cause* rule = nullptr;       ///< the cause of this name; nullptr in a daemon's response
   std::string_view inspection = {};  ///< the inspection that names the holder; "": none
+  std::string_view holds_as = {};    ///< part of the names of its holders that matter; "": any
   Severity severity = Severity::kNotable;
   Certainty certainty = Certainty::kPossible;
   std::string headline;  ///< at most kMaxHeadline characters

@@ -415,9 +415,8 @@ constexpr std::string_view kSwapUses[] = {kGroupRefaults, kStalls};
 constexpr std::string_view kSpaceUses[] = {kGroupSwap};
 constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
 constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};
-constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "swap_thrash",
-                                             "swap_full",     "kswapd_gave_up", "reclaim_thrash"};
-constexpr std::string_view kThrashExplains[] = {"memory_stalls", "direct_reclaim"};
+constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "kswapd_gave_up", "reclaim_thrash"};
+constexpr std::string_view kThrashExplains[] = {"memory_stalls", "direct_reclaim", "memory_low"};
 constexpr std::string_view kGoneExplains[] = {"page_daemon_short", "memory_low", "swap_thrash"};
 
 constexpr std::array kCauses{

@@ -25,7 +25,7 @@ void look_at_full_queues(const Evidence& evidence, const Cause& cause, Findings&
                   .source = std::string(kDropped),
                   .value = dropped->value});
     finding.is_about("socket", one.labels[0]).leads_to("It misses events of the network, devices or audit.");
-    finding.then("ss -f netlink -p").then("awk '$9 > 0' /proc/net/netlink");
+    finding.then("awk '$9 > 0' /proc/net/netlink");
   }
 }
 
@@ -42,7 +42,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
                   .value = one.change.recent,
                   .window_seconds = evidence.recent_seconds});
     finding.is_about("socket", one.labels[0]).leads_to("It misses events of the network, devices or audit.");
-    finding.then("ss -f netlink -p").then("awk '$9 > 0' /proc/net/netlink");
+    finding.then("awk '$9 > 0' /proc/net/netlink");
     mark_ended(ended(evidence, one.change), finding);
   }
   look_at_full_queues(evidence, cause, found);
@@ -58,6 +58,7 @@ void look_at_queues(const Evidence& evidence, const Cause& cause, Findings& foun
                   .source = std::string(kQueued),
                   .value = one.value});
     finding.bytes = one.value;
+    finding.holds_as = one.labels[0] == "PACKET" ? "packet" : "netlink";
     finding.is_about("socket", one.labels[0])
         .leads_to("Their programs do not read them.")
         .then("ss -0pm; ss -f netlink -pm");
@@ -101,12 +102,16 @@ constexpr std::array kCauses{Cause{.name = "netlink_queue",
                                    .watches = Watches::kChange,
                                    .needs = kDropNeeds,
                                    .uses = kFullQueueUses,
+                                   .inspection = "losses",
+                                   .holds_as = "netlink",
+                                   .is_of_messages = true,
                                    .look = look_at_drops},
                              Cause{.name = "unread_queues",
                                    .looks_for = "Much memory waits unread in packet or netlink sockets.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kQueueNeeds,
                                    .explains = kQueueSymptoms,
+                                   .inspection = "queues",
                                    .look = look_at_queues},
                              Cause{.name = "sockets_elsewhere",
                                    .looks_for = "Most TCP sockets are in other network namespaces.",

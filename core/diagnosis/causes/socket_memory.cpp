@@ -308,6 +308,7 @@ constexpr auto kCauses = [] {
                                .inspection = "queues",
                                .look = look_at_pressure};
   for (std::size_t i = 0; i < kDrops.size(); ++i) {
+    const bool is_of_datagrams = kDrops[i].holds_as == "udp";
     causes[kProtocols.size() + 1 + i] = {
         .name = kDrops[i].name,
         .looks_for = "Packets or entries are dropped for lack of room.",
@@ -315,8 +316,12 @@ constexpr auto kCauses = [] {
         .watches = Watches::kChange,
         .needs = kDrops[i].needs,
         .uses = kDrops[i].holds_as.empty() ? std::span<const std::string_view>(kDropUses) : kQueueUses,
-        .inspection = kDrops[i].holds_as.empty() ? "" : "queues",
+        .inspection = kDrops[i].holds_as.empty() ? ""
+                      : is_of_datagrams          ? "losses"
+                                                 : "queues",
+        .older_inspection = is_of_datagrams ? "queues" : "",
         .holds_as = kDrops[i].holds_as,
+        .is_of_messages = is_of_datagrams,
         .look = look_at_drops,
         .row = i};
   }

@@ -1,40 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sockets with unread or unsent bytes, in every network namespace with a process: tx_queue and rx_queue of
-// /proc/PID/net/{tcp,tcp6,udp,udp6} (net/ipv4/tcp_ipv4.c), and unix sockets of our own namespace from sock_diag. rx_queue of
-// a listening socket is the number of connections waiting to be accepted.
+// /proc/PID/net/{tcp,tcp6,udp,udp6} (net/ipv4/tcp_ipv4.c), Rmem of /proc/PID/net/{netlink,packet}, and unix sockets of our
+// own namespace from sock_diag. rx_queue of a listening socket is the number of connections waiting to be accepted.
 #include <array>
-#include <limits>
 #include <map>
 
 #include "core/base/text.h"
-#include "core/inspect/processes.h"
+#include "core/inspect/socket_holders.h"
 #include "core/inspect/unix_sockets.h"
 
 namespace memstat::inspections::queues {
 namespace {
 
-constexpr std::array<std::string_view, 4> kProtocols = {"tcp", "tcp6", "udp", "udp6"};
 constexpr std::string_view kListening = "0A";
 
-/// Holders of sockets, a process for each network namespace, and the results.
-struct Machine {
-  std::map<std::uint64_t, Process> holders;  ///< by inode; the first holder of a shared socket
-  std::map<std::string, Process> spaces;     ///< by the link of ns/net
-  std::string own_space;
-  std::map<std::pair<std::uint64_t, std::string>, Holder> found;  ///< by pid and name
-};
-
-void add_queue(Machine& machine, std::uint64_t inode, std::string_view uid, const std::string& name, std::uint64_t bytes,
-               std::uint64_t count) {
-  const auto process = machine.holders.find(inode);
-  Holder holder = process == machine.holders.end() ? Holder{} : holder_of(process->second);
-  if (holder.pid == 0) holder.user = uid;
-  holder.name = name;
-  Holder& sum = machine.found.try_emplace({holder.pid, name}, holder).first->second;
+void add_queue(SocketHolders& holders, std::uint64_t inode, std::string_view uid, const std::string& name,
+               std::uint64_t bytes, std::uint64_t count) {
+  Holder& sum = holders.row(inode, uid, name);
   sum.count = sum.count.value_or(0) + count;
-  std::uint64_t total = 0;
-  if (__builtin_add_overflow(sum.bytes.value_or(0), bytes, &total)) total = std::numeric_limits<std::uint64_t>::max();
-  if (bytes != 0) sum.bytes = total;
+  if (bytes != 0) sum.bytes = saturating_sum(sum.bytes.value_or(0), bytes);
 }
 
 struct SocketLine {
@@ -59,16 +43,15 @@ std::optional<SocketLine> parse_socket(std::string_view line) {
   return SocketLine{words[3], words[7], *send, *receive, *inode};
 }
 
-void look_at_table(Inspector& inspector, std::string_view protocol, const std::string& space, std::string_view table,
-                   Machine& machine) {
+void look_at_table(Inspector& inspector, std::string_view protocol, std::string_view table, const std::string& where,
+                   SocketHolders& holders) {
   std::string_view line;
   while (next_line(table, line)) {
     const auto socket = parse_socket(line);
     if (!socket || (socket->send == 0 && socket->receive == 0)) continue;
     if (!inspector.take()) return;
-    const std::string where = space == machine.own_space ? "" : " in " + space;
     const auto add = [&](std::string_view which, std::uint64_t bytes, std::uint64_t count) {
-      add_queue(machine, socket->inode, socket->uid, std::string(protocol) + std::string(which) + where, bytes, count);
+      add_queue(holders, socket->inode, socket->uid, std::string(protocol) + std::string(which) + where, bytes, count);
     };
     if (protocol.starts_with("tcp") && socket->state == kListening) {
       if (socket->receive != 0) add(" accept", 0, socket->receive);
@@ -79,9 +62,18 @@ void look_at_table(Inspector& inspector, std::string_view protocol, const std::s
   }
 }
 
+/// Packet and netlink sockets, of which only what waits to be read is known.
+void look_at_unread(Inspector& inspector, std::string_view family, std::string_view table, const std::string& where,
+                    SocketHolders& holders) {
+  for_each_row(table, {"Rmem", "Inode"}, [&](const std::vector<std::uint64_t>& row) {
+    if (row[0] == 0 || !inspector.take()) return;
+    add_queue(holders, row[1], "", std::string(family) + " receive" + where, row[0], 1);
+  });
+}
+
 /// Adds unread bytes in unix sockets. The receiver of a stream counts them. For datagrams the kernel reports only the first
 /// one at the receiver, but all bytes at the sender; they are attributed to the receiver if the sender is connected.
-void look_at_unix(Inspector& inspector, Machine& machine) {
+void look_at_unix(Inspector& inspector, SocketHolders& holders) {
   UnixSocketsTable table;
   Buffer text;
   if (!inspector.view().read_table("unix_sockets", table, text)) return;
@@ -92,44 +84,26 @@ void look_at_unix(Inspector& inspector, Machine& machine) {
     if (!socket.is_datagram) {
       if (socket.receive != 0) unread[socket.inode] = std::max(unread[socket.inode], socket.receive);
     } else if (socket.send != 0) {
-      if (socket.peer == 0) add_queue(machine, socket.inode, "", "unix send", socket.send, 1);
+      if (socket.peer == 0) add_queue(holders, socket.inode, "", "unix send", socket.send, 1);
       if (socket.peer != 0) unread[socket.peer] += std::min(socket.send, UINT64_MAX - unread[socket.peer]);
     }
   }
-  for (const auto& [inode, bytes] : unread) add_queue(machine, inode, "", "unix receive", bytes, 1);
-}
-
-/// The tables have the queues, so half of the time is theirs.
-Result<void> find_holders(Inspector& inspector, Machine& machine) {
-  const HalfOfTheRest half(inspector);
-  return walk_descriptors(
-      inspector,
-      [&](const Process& process, std::string_view, std::string_view target) {
-        if (const auto inode = inode_of(target, "socket")) machine.holders.try_emplace(*inode, process);
-      },
-      [&](const Process& process) {
-        const auto space = inspector.view().read_link(path_of(process, "ns/net"));
-        if (space) machine.spaces.try_emplace(*space, process);
-      });
+  for (const auto& [inode, bytes] : unread) add_queue(holders, inode, "", "unix receive", bytes, 1);
 }
 
 Result<void> look(Inspector& inspector) {
-  Machine machine;
-  const auto own = inspector.view().read_link("/proc/self/ns/net");
-  if (own) machine.own_space = *own;
-  auto walked = find_holders(inspector, machine);
-  if (!walked) return walked;
-  machine.spaces.try_emplace(machine.own_space, Process{});
-  for (const auto& [space, process] : machine.spaces) {
-    const bool is_own = space == machine.own_space;
-    const std::string directory = is_own ? "/proc/self" : "/proc/" + std::to_string(process.pid);
-    for (const std::string_view protocol : kProtocols) {
-      const std::string_view table = inspector.read(directory + "/net/" + std::string(protocol));
-      look_at_table(inspector, protocol, space, table, machine);
-    }
-  }
-  look_at_unix(inspector, machine);
-  for (auto& [key, holder] : machine.found) inspector.add(std::move(holder));
+  SocketHolders holders;
+  if (auto found = holders.find(inspector); !found) return found;
+  holders.visit_tables(inspector, {"tcp", "tcp6", "udp", "udp6"},
+                       [&](std::string_view protocol, std::string_view table, const std::string& where) {
+                         look_at_table(inspector, protocol, table, where, holders);
+                       });
+  holders.visit_tables(inspector, {"netlink", "packet"},
+                       [&](std::string_view family, std::string_view table, const std::string& where) {
+                         look_at_unread(inspector, family, table, where, holders);
+                       });
+  look_at_unix(inspector, holders);
+  holders.add_rows(inspector);
   return {};
 }
 

@@ -341,8 +341,8 @@ TEST(Kills, ThatEndedAreBelowWhatStillFails) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 2).change.still = 200;
   machine.part("anonymous", 1);
-  machine.moved("memstat_socket_dropped_messages", 900, {"NETLINK"});
-  ASSERT_EQ(machine.words(), "now netlink_queue, now machine_oom_kill");
+  machine.moved("memstat_socket_events_total", 900, {"TCP", "ListenOverflows"});
+  ASSERT_EQ(machine.words(), "now listen_overflow, now machine_oom_kill");
   EXPECT_EQ(machine.find()[1].facts[0].text, "2 kills in 5 min, the last one 3 min ago");
 }
 

@@ -16,6 +16,21 @@ TEST(Queues, LostMessagesAreNowAndOldOnesNothing) {
   EXPECT_EQ(machine.words(), "now netlink_queue");
 }
 
+TEST(Queues, LostMessagesAreBehindLostMemoryAndTheirReaderIsNamed) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_dropped_messages", 3000, {"NETLINK"});
+  machine.moved("memstat_socket_events_total", 9000, {"UDP", "RcvbufErrors"});
+  machine.growing("account", "anonymous", 9 * kMiB * 1024, 6 * kMiB * 1024, 300).memory_seconds = 600;
+  ASSERT_EQ(machine.words(), "soon anonymous_growth, now netlink_queue, now udp_buffer_full");
+  machine.evidence.inspections.push_back(answer_to(
+      "losses",
+      {{.pid = 8, .command = "resolver", .user = "", .group = "/dns", .name = "udp", .count = 9000, .bytes = {}},
+       {.pid = 7, .command = "watcher", .user = "", .group = "/w", .name = "netlink", .count = 3000, .bytes = {}}}));
+  const std::vector<Finding> found = diagnose(machine.evidence).findings;
+  EXPECT_EQ(found.at(1).who.at(0).name, "watcher (pid 7)");
+  EXPECT_EQ(found.at(2).who.at(0).name, "resolver (pid 8)");
+}
+
 TEST(Queues, UnreadBytesAreNotableFromAHundredthOfMemoryOn) {
   EvidenceOfMachine machine;
   machine.metric("memstat_socket_queued_bytes", 90 * kMiB, {"PACKET"});

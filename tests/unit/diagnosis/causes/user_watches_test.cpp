@@ -53,7 +53,7 @@ TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
   const std::vector<std::string_view> questions = questions_of({});
   EXPECT_EQ(questions, (std::vector<std::string_view>{"group-limits", "files", "quotas", "tmpfs", "unmapped", "maps",
                                                       "user-tasks", "mounts", "message-queues", "zombies", "rings",
-                                                      "modules", "queues", "inotify", "watches"}));
+                                                      "modules", "keys", "queues", "inotify", "watches"}));
   EXPECT_GT(kMiB, 0);
 }
 
