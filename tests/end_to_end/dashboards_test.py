@@ -23,14 +23,15 @@ def says_why_empty(panel, system):
     return any(word in grafana.said(panel).lower() for word in words)
 
 
-def needs_history(expression):
-    return any(word in expression for word in ("growth1d", "memory_gone", "growing_hosts"))
+def needs_more(expression):
+    """Whether it needs a day of history, or Kubernetes."""
+    return any(word in expression for word in ("growth1d", "memory_gone", "growing_hosts", "namespace_pod"))
 
 
 def mistakes(name, title, expression, panel, systems):
     """What is wrong with a panel that has no data on these systems."""
     found = [f"no data on {system}, and the description does not say why" for system in systems if not says_why_empty(panel, system)]
-    if not needs_history(expression) and systems == list(SYSTEMS):
+    if not needs_more(expression) and systems == list(SYSTEMS):
         found.append("no data on either")
     return [f"{name}, {title}, {expression}: {text}" for text in found]
 

@@ -33,7 +33,7 @@ SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # i
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "instance:memstat_memory_total_bytes:max"}
 
 # A host has few of these, and they have no other recorded name.
-FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding"}
+FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding", "memstat_finding_info"}
 
 
 def selectors(expression):
@@ -57,7 +57,7 @@ def has_level(metric, label):
 
 def query_problems(where, expression, is_fleet):
     for metric, matchers in selectors(expression):
-        if metric == "memstat_kernel_info" or 'cause="fleet"' in matchers:  # about all hosts
+        if metric in ("memstat_kernel_info", "kube_pod_info") or 'cause="fleet"' in matchers:  # about all hosts
             continue
         for label in ("cluster", "job", "instance"):
             if has_level(metric, label) and not re.search(rf'{label}=~"(\${label}|\(\${label}\)(\(-percpu\)\?)?)"', matchers):
@@ -76,7 +76,8 @@ def ranking_problems(where, expression):
     """Types whose memory is in other types are in no ranking by size: a control group contains those below it, and slabs of its tasks."""
     if "topk(" in expression:
         for metric, matchers in selectors(expression):
-            if re.search(r"memstat_type_(bytes|growth)", metric) and not re.search(r'allocator!~"memcg\|[^"]*\bsocket\b', matchers) and " - " not in expression:
+            is_ranked = re.search(r"memstat_type_(bytes|growth)", metric) and not metric.startswith("namespace_pod:")  # pods contain no pods
+            if is_ranked and not re.search(r'allocator!~"memcg\|[^"]*\bsocket\b', matchers) and " - " not in expression:
                 yield f"{where}: {metric} is ranked with types that contain each other"
 
 
@@ -128,7 +129,7 @@ def reading_problems(dashboards):
     for panel in all_panels(dashboards["host"]):
         is_stack = panel.get("fieldConfig", {}).get("defaults", {}).get("custom", {}).get("stacking", {}).get("mode") == "normal"
         for target in panel.get("targets", []):
-            if panel["type"] in ("timeseries", "stat", "bargauge") and not is_stack and "{{instance}}" not in target["legendFormat"]:
+            if panel["type"] in ("timeseries", "stat", "bargauge") and not is_stack and not re.search(r"\{\{(instance|namespace)\}\}", target["legendFormat"]):
                 yield f"host: {panel['title']}: with two hosts the legend {target['legendFormat']} repeats"
     parts = {part for path in (ROOT / "core" / "sources").glob("*_memory.cpp") for part in re.findall(r'accounts\.add\w*\("(\w+)"', path.read_text())}
     for where, title in (("host", "Where memory is (sum over $instance)"), ("fleet", "Memory by part")):
@@ -270,7 +271,7 @@ def check_self(good):
         "schemaVersion": lambda bad: bad.update(schemaVersion=30), "no title": lambda bad: first(bad).update(title=""),
         "why it is empty": lambda bad: first(bad)["fieldConfig"]["defaults"].pop("noValue"), "no links": lambda bad: first(bad).update(links=[]),
         "datasource is not": lambda bad: first(bad).update(datasource={"type": "prometheus", "uid": "x"}),
-        "over another": lambda bad: first(bad)["gridPos"].update(w=24), "without instance": query('instance:b:c{job=~"$job"}'),
+        "over another": lambda bad: first(bad)["gridPos"].update(h=20), "without instance": query('instance:b:c{job=~"$job"}'),
         "no recorded": query('memstat_type_bytes{job=~"$job",instance=~"$instance"}'), "without job=~": query("sum(memstat_type_bytes)"),
         "is a counter": query('sum(memstat_x_total{job=~"$job",instance=~"$instance"})'),
         "does not follow": query('rate(memstat_x_total{job=~"$job",instance=~"$instance"}[5m])'),

@@ -4,8 +4,8 @@
 
 Three hosts with a day of history are in a real Prometheus that evaluates the shipped rules: web1, a Linux with containers, db1, one that
 leaks, and bsd1, the FreeBSD at its limits. It answers every query of every panel, and headless Chromium draws the answers with Grafana's own
-chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none; the fleet of one host and
-of all three. Needs prometheus, npm, chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only these."""
+chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none; the fleet of one host, of
+all three and of 500 like them; each in Grafana's dark and light theme. Needs prometheus, npm, chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only these."""
 import json
 import os
 import shutil
@@ -26,7 +26,8 @@ import shipped_rules  # noqa: E402
 SCENES = {"containers": ("web1", "slab", "kmalloc-1k"), "leaks": ("db1", "slab", "kmalloc-1k"), "two": ("(web1|db1)", "slab", "kmalloc-1k"),
           "FreeBSD": ("bsd1", "uma", "mbuf_jumbo_page"), "empty": (".+", "slab", "kmalloc-1k")}
 # The hosts in the fleet's picture.
-FLEETS = {"1": "web1", "3": ".+", "empty": ".+"}
+FLEETS = {"1": "web1", "3": ".+", "500": ".+", "empty": ".+"}
+THEMES = ("dark", "light")
 # The rules' current results are older than the history, which continues beyond now.
 CONFIG = """
 global: {{evaluation_interval: 2s}}
@@ -43,7 +44,7 @@ def answered(server, name, dashboard, scene):
     instance, allocator, kind = (FLEETS[scene], ".+", ".+") if name == "fleet" else SCENES[scene]
     now = time.time() // STEP * STEP
     variables = {"cluster": ".*", "job": ".+", "instance": instance, "allocator": allocator if name == "type" else ".+",
-                 "type": kind if name == "type" else ".+", "__rate_interval": "10m", "__range": "6h", "__interval": "5m"}
+                 "type": kind if name == "type" else ".+", "namespace": ".+", "pod": ".+", "__rate_interval": "10m", "__range": "6h", "__interval": "5m"}
     panels = []
     for panel in grafana.opened(dashboard):
         answers = []
@@ -57,9 +58,9 @@ def answered(server, name, dashboard, scene):
     return {"title": dashboard["title"], "panels": panels}
 
 
-def draw(packages, chromium, dashboard, path):
+def draw(packages, chromium, dashboard, theme, path):
     page = os.path.join(packages, "page.html")
-    data = json.dumps(dashboard).replace("<", "\\u003c")
+    data = json.dumps({**dashboard, "theme": theme}).replace("<", "\\u003c")
     with open(page, "w", encoding="utf-8") as file:
         file.write(f"<!doctype html><meta charset=utf-8><link rel=stylesheet href=bundle.css><body><script>window.dashboard = {data};"
                    "</script><script src=bundle.js></script>")
@@ -86,7 +87,8 @@ def pictures(directory, scenes):
     """[(dashboard, scene, what to draw)] for a Prometheus with the hosts, or without any."""
     with prometheus_server.Prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
         if scenes != ["empty"]:
-            program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance=~"db.*"}')) > 5, server.log, 200)
+            firing = 'ALERTS{alertstate="firing",instance=~"(db|host).*"}'
+            program.wait_until(lambda: len(server.query(firing)) > 5, server.log, 200)
         for name, dashboard in grafana.dashboards().items():
             for scene in scenes:
                 if scene in (FLEETS if name == "fleet" else SCENES):
@@ -108,13 +110,18 @@ def main():
                     '--define:process.env.NODE_ENV="production"'], cwd=packages, check=True, stderr=subprocess.DEVNULL)
     names = sys.argv[2:]
     drawn = []
-    with program.temporary_directory() as data, program.temporary_directory() as nothing:
-        pictured_hosts.store(data, hosts(data))
-        drawn += pictures(data, [*SCENES.keys() - {"empty"}, "1", "3"])
-        drawn += pictures(nothing, ["empty"])
+    with program.temporary_directory() as data, program.temporary_directory() as many, program.temporary_directory() as nothing:
+        three = hosts(data)
+        if not names or any(not name.endswith("-500") for name in names):
+            pictured_hosts.store(data, three)
+            drawn += pictures(data, [*SCENES.keys() - {"empty"}, "1", "3"])
+            drawn += pictures(nothing, ["empty"])
+        if not names or "fleet-500" in names:
+            pictured_hosts.store(many, pictured_hosts.fleet(three, 500), 1)
+            drawn += pictures(many, ["500"])
     for name, scene, dashboard in drawn:
-        if not names or f"{name}-{scene}" in names:
-            draw(packages, chromium, dashboard, os.path.join(directory, f"{name}-{scene}.png"))
+        for theme in THEMES if not names or f"{name}-{scene}" in names else ():
+            draw(packages, chromium, dashboard, theme, os.path.join(directory, f"{name}-{scene}-{theme}.png"))
     return 0
 
 

@@ -124,6 +124,21 @@ def history(host, at, now):
             yield f'{name}{{job="memstatd",instance="{host}"}} {value} {now - back}\n'
 
 
+# What kube-state-metrics and the rules of examples/kubernetes add: (namespace, kind, owner, pod, memory in GiB).
+PODS = (("shop", "ReplicaSet", "cart-7d9f8b6c5d", "cart-7d9f8b6c5d-x2x7k", 1.4), ("shop", "ReplicaSet", "cart-7d9f8b6c5d", "cart-7d9f8b6c5d-q9w8e", 1.2),
+        ("shop", "StatefulSet", "db", "db-0", 2.1), ("logging", "DaemonSet", "collector", "collector-8hgt2", 0.3), ("batch", "Job", "report-29412", "report-29412-zz4kd", 0.7))
+
+
+def pods(host, now):
+    """OpenMetrics lines of a host's pods."""
+    for back in range(7 * HOUR, -AHEAD, -5 * MINUTE):
+        for namespace, kind, owner, pod, gib in PODS:
+            labels = f'namespace="{namespace}",pod="{pod}"'
+            yield f'kube_pod_info{{job="kube-state-metrics",{labels},created_by_kind="{kind}",created_by_name="{owner}"}} 1 {now - back}\n'
+            for metric, share in (("memstat_type_bytes", 1), ("memstat_memcg_kernel_bytes", 0.1)):
+                yield f'namespace_pod:{metric}:max{{job="memstatd",instance="{host}",{labels},type="/kubepods/{pod}"}} {gib * share * 2**30:.0f} {now - back}\n'
+
+
 def blocks(directory, lines):
     captures.write_file(os.path.join(directory, "history"), "".join(lines) + "# EOF\n")
     subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics", os.path.join(directory, "history"), os.path.join(directory, "data")],
@@ -144,12 +159,30 @@ def record(directory, rules, start, end, step):
         names -= {rule["record"] for rule in first}
 
 
-def store(directory, hosts):
+# What the dashboard of the fleet is made of, besides its largest types.
+OF_FLEET = re.compile(r"memstat_(finding|kernel_info|series|memory|accounted|unaccounted|poll_|source_up|oom_kills|pressure)")
+
+
+def fleet(hosts, count):
+    """The last hour of that many hosts, which are in turn like these, with fewer series. One in ten keeps its findings, and those of one release more."""
+    found = {}
+    for number in range(count):
+        at = list(hosts.values())[number % len(hosts)]
+        last = at[-1][1]
+        large = set(sorted((name for name in last if name.startswith("memstat_type_bytes{")), key=last.get)[-8:])
+        is_ill = number % (4 if number % len(hosts) == 1 else 20) == 1
+        page = {name: value for name, value in last.items()
+                if name in large or (OF_FLEET.match(name) and (is_ill or not name.startswith("memstat_finding")))}
+        found[f"host{number:03d}.example:8947"] = [(HOUR, page), (0, page)]
+    return found
+
+
+def store(directory, hosts, hours=29):
     """Fills the data of a Prometheus in `directory` with the history of hosts: {name: [(seconds before now, page)]}."""
     now = int(time.time()) // MINUTE * MINUTE
     os.makedirs(os.path.join(directory, "data"), exist_ok=True)
-    blocks(directory, (line for host, at in hosts.items() for line in history(host, at, now)))
+    blocks(directory, (line for host, at in hosts.items() for line in [*history(host, at, now), *(pods(host, now) if host == "web1" else ())]))
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "recording_rules.yml"), encoding="utf-8") as file:
         groups = {group["name"]: group["rules"] for group in yaml.safe_load(file)["groups"]}
-    for group, hours, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-kernel", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
-        record(directory, groups[group], now - hours * HOUR, now + AHEAD, step)
+    for group, of_group, step in (("memstat-host", 29, 5 * MINUTE), ("memstat-kernel", 29, 5 * MINUTE), ("memstat-slow", 28, 10 * MINUTE), ("memstat-fleet", 6, 10 * MINUTE)):
+        record(directory, groups[group], now - min(hours, of_group) * HOUR, now + AHEAD, step)

@@ -35,7 +35,7 @@ SYSTEMS = ("FreeBSD", "Linux")
 
 def variables(system):
     """Grafana's values of the dashboards' variables for this system, with everything selected."""
-    return {"cluster": ".*", "job": "memstatd", "instance": system, "__interval": "10s", "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
+    return {"cluster": ".*", "job": "memstatd", "instance": system, "__interval": "10s", "allocator": ".+", "type": ".+", "namespace": ".+", "pod": ".+", "__rate_interval": "10s", "__range": "60s"}
 
 
 @contextlib.contextmanager

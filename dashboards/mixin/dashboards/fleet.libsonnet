@@ -10,6 +10,9 @@ function(c, g)
   local stat = { kind: 'stat', width: 4, height: 5 };
   local lines = { kind: 'timeseries', min: 0 };
   local bars = { kind: 'bars', width: 12, height: 10 };
+  // Hosts with their kernel release; causes of hosts with theirs.
+  local releases = 'topk by (%s) (1, max by (%s, release) (%s))' % [hosts, hosts, of('memstat_kernel_info')];
+  local ill = 'max by (%s, cause) (%s > 1) * on (%s) group_left (release) %s' % [hosts, of('memstat_finding'), hosts, releases];
   local ranked = 'allocator=~"$allocator",allocator!~"%s",type=~"$type",type!~"%s"' % [c.notRanked, c.notRankedTypes];
   {
     title: 'memstatd: fleet',
@@ -21,6 +24,27 @@ function(c, g)
       { name: 'type', label: 'Type', description: 'Memory types, by the name that the kernel gives them', from: of('instance_allocator_type:memstat_type_bytes:median30m', 'allocator=~"$allocator"') },
     ],
     rows: [
+      { title: 'What is wrong', panels: [
+        { title: 'What is wrong, and where', kind: 'table', unit: 'none', width: 24, height: 10, to: 'host', sort: 'severity',
+          description: 'Findings that are active now, as in memstatctl why, with who holds it: now, soon or wasteful, but not those that are only notable. At most 200. A click leads to the host at the same time.',
+          empty: 'nothing is wrong, or no host is scraped',
+          queries: [['topk(200, %s)' % g.findings(g.hostMatchers, 1), '']],
+          columns: [['Value #A', 'severity'], ['instance', 'host'], ['headline', 'what is wrong'], ['object', 'object'], ['culprit', 'who'], ['since', 'since'], ['cause', 'cause']] + [[l, l] for l in c.clusterLabels[:1] + ['job']],
+          column_widths: { severity: 80, host: 170, object: 150, who: 180, since: 165, cause: 140, job: 80 } + { [l]: 80 for l in c.clusterLabels[:1] } } + g.findingColumns,
+        { title: 'On which kernels', kind: 'table', unit: 'short', width: 10, height: 8, sort: 'share',
+          description: 'Hosts with each cause by kernel release, and their share of the hosts that run it: a defect of one release shows on most of them.',
+          empty: 'nothing is wrong, or no host is scraped',
+          queries: [['count by (cause, release) (%s)' % ill, ''],
+                    ['count by (cause, release) (%s) / on (release) group_left () count by (release) (%s)' % [ill, releases], '']],
+          columns: [['cause', 'cause'], ['release', 'kernel release'], ['Value #A', 'hosts'], ['Value #B', 'share']],
+          units: { share: 'percentunit' }, column_widths: { hosts: 60, share: 70 } },
+        { title: 'Firing alerts', kind: 'alerts', unit: 'none', width: 14, height: 8, sort: 'severity', descending: false, to: 'host',
+          description: 'Alerts of these rules that fire now, of the hosts chosen, and those about all hosts of a job.',
+          empty: 'no alert fires',
+          queries: [['max by (%s, alertname, severity, allocator, type, group) (%s or ALERTS{alertstate="firing",cause="fleet",alertname!="MemstatWatchdog"})' % [hosts, g.firing(g.hostMatchers)], '']],
+          columns: [['severity', 'severity'], ['alertname', 'alert']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['type', 'type'], ['group', 'group']],
+          column_widths: { severity: 80, alert: 210, host: 150, job: 80 } + { [l]: 80 for l in c.clusterLabels[:1] } },
+      ] },
       { title: 'All hosts', panels: [
         stat { title: 'Hosts', unit: 'short', description: 'Hosts that report now.', empty: 'no host is scraped, or the recording rules have not run yet',
                queries: [['count(%s)' % recent(of('instance:memstat_series:sum')), 'hosts']] },
@@ -34,21 +58,6 @@ function(c, g)
                queries: [['sum(%s)' % recent(of('instance:memstat_oom_kills:increase1h')), 'killed']] },
         stat { title: 'Sources down', unit: 'short', thresholds: [[1, 'red']], description: 'Sources of all hosts that cannot be read now.', empty: 'no host is scraped',
                queries: [['sum(%s)' % recent(of('instance:memstat_sources_down:count')), 'sources']] },
-      ] },
-      { title: 'Alerts', panels: [
-        { title: 'What is wrong, and where', kind: 'table', unit: 'none', width: 24, height: 8, to: 'host', sort: 'severity',
-          description: 'Findings that are active now, as in memstatctl why: now, soon or wasteful, but not those that are only notable. memstatctl explain CAUSE explains a cause, and memstatctl why on the host names the holder.',
-          empty: 'nothing is wrong, or no host is scraped',
-          queries: [['max by (%s, severity, cause, object) (%s)' % [hosts, std.join(' or ', [
-            'label_replace(%s == %d, "severity", "%s", "", "")' % [of('memstat_finding'), level[0], level[1]]
-            for level in [[4, 'now'], [3, 'soon'], [2, 'wasteful']]
-          ])], '']],
-          columns: [['severity', 'severity'], ['cause', 'cause'], ['object', 'object']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host']] },
-        { title: 'Firing alerts', kind: 'alerts', unit: 'none', width: 24, height: 8, sort: 'severity', descending: false, to: 'host',
-          description: 'Alerts of these rules that fire now, of the hosts chosen, and those about all hosts of a job.',
-          empty: 'no alert fires',
-          queries: [['max by (%s, alertname, severity, allocator, type, group) (%s or ALERTS{alertstate="firing",cause="fleet",alertname!="MemstatWatchdog"})' % [hosts, g.firing(g.hostMatchers)], '']],
-          columns: [['severity', 'severity'], ['alertname', 'alert']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['type', 'type'], ['group', 'group']] },
       ] },
       { title: 'Hosts', panels: [
         { title: 'Hosts', kind: 'table', unit: 'short', width: 24, height: 14, to: 'host', sort: 'available', descending: false,
@@ -66,6 +75,7 @@ function(c, g)
                     ['max by (%s, os, release) (%s)' % [hosts, of('memstat_kernel_info')], '']],
           columns: [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host'], ['Value #A', 'available'], ['Value #B', 'memory gone in'], ['Value #C', 'held by the kernel'],
                     ['Value #D', 'in no account'], ['Value #E', 'nearest limit'], ['Value #F', 'failures a minute'], ['Value #G', 'pressure'], ['Value #H', 'killed in an hour'], ['Value #I', 'sources down'], ['os', 'system'], ['release', 'kernel release']],
+          column_widths: { host: 170, job: 80 } + { [l]: 80 for l in c.clusterLabels[:1] },
           units: { available: 'percentunit', 'memory gone in': 's', 'held by the kernel': 'percentunit', 'in no account': 'percentunit', 'nearest limit': 'percentunit', pressure: 'percentunit' } },
         bars { title: 'Nearest to a limit', unit: 'percentunit', min: 0, max: 1, to: 'type', thresholds: [[0.8, 'orange'], [c.nearLimit, 'red']],
                description: 'The type nearest to its limit on each host. Without control groups and pools that are meant to be full.',

@@ -11,6 +11,16 @@ function(c, g)
   local stat = { kind: 'stat', width: 4, height: 6 };
   local bars = { kind: 'bars', width: 8, height: 10, to: 'type' };
   local lines = { kind: 'timeseries', min: 0 };
+  // Pods by the names that the rules of examples/kubernetes record. A ReplicaSet is named after its Deployment.
+  local podMatchers = 'namespace=~"$namespace",pod=~"$pod"';
+  local podBytes = 'max by (instance, namespace, pod) (%s)' % of('namespace_pod:memstat_type_bytes:max', podMatchers);
+  local podKernelBytes = 'max by (instance, namespace, pod) (%s)' % of('namespace_pod:memstat_memcg_kernel_bytes:max', podMatchers);
+  local named(kinds, pattern) = 'label_replace(kube_pod_info{created_by_kind%s"ReplicaSet",%s}, "workload", "$1", "created_by_name", "%s")' % [kinds, podMatchers, pattern];
+  local ofWorkload(bytes) = '(%s) * on (namespace, pod) group_left (workload) max by (namespace, pod, workload) (%s or %s)' % [
+    bytes, named('=', '(.+)-[a-z0-9]+'), named('!=', '(.+)'),
+  ];
+  local podsNeed = 'Needs the rules of examples/kubernetes and kube-state-metrics; empty if this Linux runs no pods, and on FreeBSD.';
+  local noPods = 'no pod is known: FreeBSD and a Linux without Kubernetes have none';
   {
     title: 'memstatd: host',
     description: 'When memory will be exhausted, what grew, what failed, what is near its limit, and where the kernel memory of a host is.',
@@ -26,9 +36,17 @@ function(c, g)
       { name: 'instance', label: 'Host', description: 'One host, or a few', all: false, from: 'memstat_poll_timestamp_seconds{%s}' % g.fleetMatchers },
       { name: 'allocator', label: 'Allocator', description: 'Families of memory types', from: of('memstat_type_bytes') },
       { name: 'type', label: 'Type', description: 'Memory types, by the name that the kernel gives them', from: of('memstat_type_bytes', 'allocator=~"$allocator"') },
+      { name: 'namespace', label: 'Namespace', description: 'Namespaces of Kubernetes, for the row Pods', from: of('namespace_pod:memstat_type_bytes:max') },
+      { name: 'pod', label: 'Pod', description: 'Pods of Kubernetes, for the row Pods', from: of('namespace_pod:memstat_type_bytes:max', 'namespace=~"$namespace"') },
     ],
     rows: [
       { title: 'What is wrong', panels: [
+        { title: 'Findings', kind: 'table', unit: 'none', width: 24, height: 8, sort: 'severity',
+          description: 'What is wrong now, in the words of memstatd: what it is about, who holds it and since when, as on the host\'s status page and in memstatctl why. The cause leads to its runbook on the host. Without findings.info of memstatd\'s configuration only cause and object are known.',
+          empty: 'nothing is wrong, or no host is scraped',
+          queries: [[g.findings(g.hostMatchers, 0), '']],
+          columns: [['Value #A', 'severity'], ['headline', 'what is wrong'], ['object', 'object'], ['culprit', 'who'], ['since', 'since'], ['next', 'next command'], ['cause', 'cause'], ['instance', 'host']],
+          column_widths: { severity: 80, object: 150, who: 200, since: 165, cause: 140, host: 120 } } + g.findingColumns,
         stat { title: 'Memory is gone in', unit: 's', base: 'red', thresholds: [[14400, 'orange'], [86400, 'green']],
                description: 'Time until all available memory is used up, if the kernel continues to grow as in the last hour, or in the last four. From the recording rules; empty if it does not grow.',
                empty: 'no end in sight',
@@ -55,7 +73,8 @@ function(c, g)
           description: 'Alerts of these rules that fire now.',
           empty: 'no alert fires',
           queries: [['max by (instance, alertname, severity, allocator, type, group) (%s)' % g.firing(g.hostMatchers), '']],
-          columns: [['severity', 'severity'], ['alertname', 'alert'], ['instance', 'host'], ['type', 'type'], ['group', 'group']] },
+          columns: [['severity', 'severity'], ['alertname', 'alert'], ['instance', 'host'], ['type', 'type'], ['group', 'group']],
+          column_widths: { severity: 80, alert: 210, host: 120 } },
       ] },
       { title: 'Where memory is', panels: [
         { title: 'Where memory is (sum over $instance)', kind: 'stack', unit: 'bytes', min: 0, width: 24, height: 12, legend: 'right',
@@ -118,6 +137,26 @@ function(c, g)
                 empty: 'no group reaches its limit; FreeBSD has no control groups',
                 queries: [['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_limit_hits_total', 'allocator="memcg"'), host + ' {{type}}: at its limit'],
                           ['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_failures_total', 'allocator="memcg"'), host + ' {{type}}: out of memory']] },
+      ] },
+      { title: 'Pods (Kubernetes)', collapsed: true, panels: [
+        bars { title: 'In use by namespace', unit: 'bytes', to: 'host', drill: ['namespace'],
+               description: 'Memory that is charged to the pods of a namespace on these hosts. ' + podsNeed,
+               empty: noPods,
+               queries: [['topk(12, sum by (namespace) (%s))' % podBytes, '{{namespace}}']] },
+        bars { title: 'In use by workload', unit: 'bytes', to: 'host', drill: ['namespace'],
+               description: 'The same by workload: the Deployment, DaemonSet, StatefulSet or Job of the pods. ' + podsNeed,
+               empty: noPods,
+               queries: [['topk(12, sum by (namespace, workload) (%s))' % ofWorkload(podBytes), '{{namespace}} {{workload}}']] },
+        bars { title: 'In use by pod', unit: 'bytes', to: 'host', drill: ['namespace', 'pod'],
+               description: 'The same by pod. ' + podsNeed,
+               empty: noPods,
+               queries: [['topk(12, sum by (namespace, pod) (%s))' % podBytes, '{{namespace}} {{pod}}']] },
+        { title: 'Pods', kind: 'table', unit: 'bytes', width: 24, height: 12, sort: 'in use',
+          description: 'Pods with what is charged to them, and the kernel memory in it. The headings filter. ' + podsNeed,
+          empty: noPods,
+          queries: [['max by (instance, namespace, workload, pod) (%s)' % ofWorkload(podBytes), ''],
+                    ['max by (instance, namespace, workload, pod) (%s)' % ofWorkload(podKernelBytes), '']],
+          columns: [['namespace', 'namespace'], ['workload', 'workload'], ['pod', 'pod'], ['instance', 'host'], ['Value #A', 'in use'], ['Value #B', 'kernel']] },
       ] },
       { title: 'How short memory is', collapsed: true, panels: [
         lines { title: 'Pressure', unit: 'percentunit', 

@@ -9,8 +9,10 @@
 //   width, height        of 24 columns, and in rows of 30 pixels
 //   empty                the text shown if there is no data
 //   to                   the dashboard to which a click on a series leads, with that series' labels
+//   drill                [label, ...]: with the hosts shown, and only these labels of the series
 //   thresholds           [[value, color], ...]; mappings [[value, text, color], ...]
-//   columns              of a table: [[label, heading], ...]; units {heading: unit}; links {heading: dashboard}
+//   columns              of a table: [[label, heading], ...]; units {heading: unit}; column_mappings, column_thresholds {heading: as above};
+//                        column_links {heading: [title, address]}; column_widths {heading: pixels}
 //   lines, colors        series that are lines in a stack; {series: color}
 local std = import 'std.libsonnet';
 local datasource = { type: 'prometheus', uid: '${datasource}' };
@@ -38,6 +40,22 @@ function(config) {
   // Firing alerts. For alerts evaluated every ten minutes or more rarely, the last result, which Prometheus shows for only
   // five.
   firing(matchers):: 'ALERTS{alertstate="firing",alertname=~"Memstat.*",alertname!="MemstatWatchdog",%(m)s} or last_over_time(ALERTS{alertstate="firing",cause=~"growth|group",%(m)s}[15m])' % { m: matchers },
+  // Active findings with their words, whose series are absent if memstatd's findings.info is off: by host, cause and object, with the
+  // severity as value, from `above` on.
+  findings(matchers, above):: (
+    local names = { m: matchers, above: above, hosts: std.join(', ', cluster + ['job', 'instance', 'cause', 'object']) };
+    |||
+      (max by (%(hosts)s) (memstat_finding{%(m)s} > %(above)d)
+      * on (%(hosts)s) group_left (headline, culprit, next, since) topk by (%(hosts)s) (1, memstat_finding_info{%(m)s}))
+      or on (%(hosts)s) max by (%(hosts)s) (memstat_finding{%(m)s} > %(above)d)
+    ||| % names
+  ),
+  // How a table shows findings.
+  findingColumns:: {
+    column_mappings: { severity: [[4, 'now', 'red'], [3, 'soon', 'orange'], [2, 'wasteful', 'yellow'], [1, 'notable', 'text']] },
+    column_thresholds: { severity: [] },
+    column_links: { cause: ['runbook', 'http://${__data.fields.instance}/runbooks/${__data.fields.cause}'] },
+  },
   // Variables of hosts, from left to right.
   hostVariables:: cluster + ['job', 'instance'],
   fleetMatchers:: fleetMatchers,
@@ -69,9 +87,11 @@ function(config) {
     host: cluster + ['job', 'instance'], daemon: cluster + ['job', 'instance'],
     type: cluster + ['job', 'instance', 'allocator', 'type'], fleet: cluster + ['job', 'allocator', 'type'],
   },
-  local dataLink(to, table) = {
-    title: 'show in memstatd: ' + to,
-    url: address(to, ['var-%s=${__%s.%s}' % ([label] + if table then ['data.fields', label] else ['field.labels', label]) for label in targets[to]]),
+  // A panel that drills down keeps the hosts, and chooses values of its own labels.
+  local dataLink(to, table, drill) = {
+    title: if drill == [] then 'show in memstatd: ' + to else 'only this ' + drill[std.length(drill) - 1],
+    url: address(to, (if drill == [] then [] else ['${%s:queryparam}' % v for v in targets[to]])
+                     + ['var-%s=${__%s.%s}' % ([label] + if table then ['data.fields', label] else ['field.labels', label]) for label in if drill == [] then targets[to] else drill]),
   },
 
   local steps(panel) = {
@@ -89,7 +109,7 @@ function(config) {
     unit: panel.unit,
     mappings: mappings(get(panel, 'mappings', [])),
     thresholds: steps(panel),
-    links: if std.objectHas(panel, 'to') then [dataLink(panel.to, isTable(panel))] else [],
+    links: if std.objectHas(panel, 'to') then [dataLink(panel.to, isTable(panel), get(panel, 'drill', []))] else [],
     color: { mode: if isTable(panel) || std.member(['stat', 'bars', 'states'], panel.kind) then
       (if panel.kind == 'bars' && !std.objectHas(panel, 'thresholds') then 'continuous-BlPu' else 'thresholds')
     else 'palette-classic-by-name' },
@@ -164,6 +184,10 @@ function(config) {
       mode: 'absolute', steps: [{ color: 'text', value: null }] + [{ color: s[1], value: s[0] } for s in panel.column_thresholds[name]],
     } }, { id: 'custom.cellOptions', value: { type: 'color-text' } }] }
        for name in std.objectFields(get(panel, 'column_thresholds', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'links', value: [{ title: panel.column_links[name][0], url: panel.column_links[name][1], targetBlank: true }] }] }
+       for name in std.objectFields(get(panel, 'column_links', {}))]
+    + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'custom.width', value: panel.column_widths[name] }] }
+       for name in std.objectFields(get(panel, 'column_widths', {}))]
     + [{ matcher: { id: 'byName', options: name }, properties: [{ id: 'color', value: { mode: 'fixed', fixedColor: panel.colors[name] } }] }
        for name in std.objectFields(get(panel, 'colors', {}))]
     + [{ matcher: { id: 'byName', options: name }, properties: [
@@ -219,7 +243,7 @@ function(config) {
     local all = get(v, 'all', true);
     {
       name: v.name, label: v.label, description: v.description, type: 'query', datasource: datasource,
-      query: { query: 'label_values(%s, %s)' % [v.from, v.name], refId: v.name, qryType: 1 }, regex: '', refresh: 2, sort: 1, hide: 0,
+      query: { query: 'label_values(%s, %s)' % [v.from, get(v, 'of', v.name)], refId: v.name, qryType: 1 }, regex: '', refresh: 2, sort: 1, hide: 0,
       multi: true, includeAll: all, allValue: get(v, 'all_value', '.+'), options: [], skipUrlSync: false,
     } + if all then { current: { selected: true, text: ['All'], value: ['$__all'] } } else {}
   ),

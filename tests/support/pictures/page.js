@@ -16,6 +16,10 @@ const named = {
   yellow: "#FADE2A", "light-yellow": "#FFEE52", "super-light-yellow": "#FFF899", "semi-dark-yellow": "#F2CC0C", "dark-yellow": "#E0B400",
   green: "#73BF69", "light-green": "#96D98D", "super-light-green": "#C8F2C2", "semi-dark-green": "#56A64B", "dark-green": "#37872D",
   purple: "#B877D9", "light-purple": "#CA95E5", "super-light-purple": "#DEB6F2", "semi-dark-purple": "#A352CC", "dark-purple": "#8F3BB8" };
+// Grafana's themes.
+const { text, muted, page, box, border, line: gridLine, track: trackColor, heading } = {
+  dark: { text: "#CCCCDC", muted: "#9aa", page: "#111217", box: "#181b1f", border: "#2c3235", line: "#333", track: "#26282e", heading: "#8AB8FF" },
+  light: { text: "#24292E", muted: "#6a6f75", page: "#F4F5F5", box: "#FFFFFF", border: "#DCDEE0", line: "#e4e6e8", track: "#ECEDEE", heading: "#1F62E0" } }[window.dashboard.theme];
 const cell = { width: 60, height: 30 };
 
 const format = (unit, value, decimals) => formattedValueToString(getValueFormat(unit)(value, decimals));
@@ -33,9 +37,9 @@ function element(tag, style, text, parent) {
 }
 
 function colorFor(defaults, value) {
-  let color = "#CCCCDC";
+  let color = text;
   for (const step of defaults.thresholds.steps) if (step.value === null || value >= step.value) color = step.color;
-  return color === "text" ? "#CCCCDC" : named[color] ?? color;
+  return color === "text" ? text : named[color] ?? color;
 }
 
 /// The color of a series: the one assigned to its name, or the next of the palette.
@@ -78,8 +82,8 @@ function lines(panel, body, width, height) {
   const options = {
     width: isRight ? width * 0.75 : width, height: height - legendHeight, legend: { show: false }, cursor: { show: false },
     scales: { y: { range: (_, low, high) => [defaults.min ?? Math.min(low, 0), high <= 0 ? 1 : high * 1.05] } },
-    axes: [{ stroke: "#9aa", grid: { stroke: "#333", width: 1 } },
-           { stroke: "#9aa", size: 95, grid: { stroke: "#333", width: 1 }, values: (_, ticks) => ticks.map((tick) => format(defaults.unit, tick)) }],
+    axes: [{ stroke: muted, grid: { stroke: gridLine, width: 1 } },
+           { stroke: muted, size: 95, grid: { stroke: gridLine, width: 1 }, values: (_, ticks) => ticks.map((tick) => format(defaults.unit, tick)) }],
     series: [{}, ...all.map((series, index) => ({
       label: series.name, stroke: strokeOf(panel, series, index), width: 1, points: { show: false },
       dash: lines.has(series.name) ? [10, 10] : undefined,
@@ -106,7 +110,7 @@ function stats(panel, body, width, height) {
     const box = element("div", { textAlign: "center", height: `${height / all.length}px` }, undefined, body);
     element("div", { color: named[mapping?.color] ?? mapping?.color ?? colorFor(panel.fieldConfig.defaults, value), fontWeight: "500",
                      fontSize: `${Math.min(40, height / all.length / 2, width / 6)}px` }, shown(panel.fieldConfig.defaults, value), box);
-    if (all.length > 1) element("div", { fontSize: "12px", color: "#9aa" }, series.name, box);
+    if (all.length > 1) element("div", { fontSize: "12px", color: muted }, series.name, box);
   }
 }
 
@@ -117,7 +121,7 @@ function bars(panel, body, width, height) {
   for (const series of all) {
     const row = element("div", { display: "flex", height: `${Math.min(30, height / all.length)}px`, fontSize: "11px", alignItems: "center" }, undefined, body);
     element("span", { width: "45%", overflow: "hidden", whiteSpace: "nowrap" }, series.name, row);
-    const track = element("span", { flex: "1", height: "70%", background: "#26282e" }, undefined, row);
+    const track = element("span", { flex: "1", height: "70%", background: trackColor }, undefined, row);
     element("span", { display: "block", height: "100%", width: `${Math.min(100, 100 * lastOf(series) / (most || 1))}%`,
                       background: defaults.color.mode === "thresholds" ? colorFor(defaults, lastOf(series)) : "#5794F2" }, undefined, track);
     element("span", { width: "80px", textAlign: "right" }, shown(defaults, lastOf(series)), row);
@@ -139,16 +143,22 @@ function table(panel, body) {
   const { displayName, desc } = panel.options.sortBy[0];
   const by = keys.find((key) => organize.renameByName[key] === displayName);
   rows.sort((a, b) => (desc ? -1 : 1) * (a[by] === b[by] ? 0 : a[by] === undefined || a[by] < b[by] ? -1 : 1));
-  const made = element("table", { width: "100%", fontSize: "12px", textAlign: "left" }, undefined, body);
+  const made = element("table", { width: "100%", tableLayout: "fixed", fontSize: "12px", textAlign: "left" }, undefined, body);
   const head = element("tr", {}, undefined, made);
-  for (const key of keys) element("th", { color: "#8AB8FF" }, organize.renameByName[key], head);
+  for (const key of keys) {
+    const width = panel.fieldConfig.overrides.filter((override) => override.matcher.options === organize.renameByName[key])
+      .flatMap((override) => override.properties).find((property) => property.id === "custom.width")?.value;
+    element("th", { color: heading, width: width === undefined ? undefined : `${width}px` }, organize.renameByName[key], head);
+  }
   for (const row of rows.slice(0, 30)) {
     const line = element("tr", {}, undefined, made);
     for (const key of keys) {
       const over = panel.fieldConfig.overrides.filter((override) => override.matcher.options === organize.renameByName[key]);
       const unit = over.flatMap((o) => o.properties).find((property) => property.id === "unit")?.value ?? panel.fieldConfig.defaults.unit;
       const mapped = over.flatMap((o) => o.properties).find((property) => property.id === "mappings")?.value[0].options[String(row[key])];
-      element("td", { color: named[mapped?.color] ?? mapped?.color }, mapped ? mapped.text : typeof row[key] === "number" ? format(unit, row[key]) : row[key] ?? "", line);
+      const color = mapped?.color === "text" ? text : named[mapped?.color] ?? mapped?.color;
+      const cell = element("td", { color, overflow: "hidden", textOverflow: "ellipsis", whiteSpace: "nowrap" }, mapped ? mapped.text : typeof row[key] === "number" ? format(unit, row[key]) : row[key] ?? "", line);
+      if (over.flatMap((o) => o.properties).some((property) => property.id === "links")) cell.style.textDecoration = "underline";
     }
   }
 }
@@ -170,7 +180,7 @@ function heatmap(panel, body, width, height) {
   const rowHeight = (height - 20) / all.length;
   all.forEach((series, index) => {
     const y = height - 20 - (index + 1) * rowHeight;
-    context.fillStyle = "#9aa";
+    context.fillStyle = muted;
     context.font = "11px sans-serif";
     context.fillText(series.name, 2, y + rowHeight / 2 + 4);
     times.forEach((time, at) => {
@@ -191,13 +201,13 @@ function states(panel, body, width, height) {
     element("span", { width: "200px", overflow: "hidden" }, series.name, row);
     for (const time of times) {
       const mapped = panel.fieldConfig.defaults.mappings[0].options[String(series.points.get(time))];
-      element("span", { flex: "1", background: named[mapped?.color] ?? mapped?.color ?? "#222", height: "80%" }, undefined, row);
+      element("span", { flex: "1", background: named[mapped?.color] ?? mapped?.color ?? trackColor, height: "80%" }, undefined, row);
     }
   }
 }
 
 const kinds = { timeseries: lines, stat: stats, bargauge: bars, table, heatmap, "state-timeline": states };
-Object.assign(document.body.style, { background: "#111217", color: "#CCCCDC", fontFamily: "sans-serif", margin: "0", position: "relative" });
+Object.assign(document.body.style, { background: page, color: text, fontFamily: "sans-serif", margin: "0", position: "relative" });
 let bottom = 0;
 for (const panel of window.dashboard.panels) {
   const { x, y, w, h } = panel.gridPos;
@@ -208,13 +218,13 @@ for (const panel of window.dashboard.panels) {
     continue;
   }
   const width = w * cell.width - 24, height = h * cell.height - 44;
-  const frame = element("div", { ...place, width: `${w * cell.width - 8}px`, height: `${h * cell.height - 8}px`, background: "#181b1f",
-                                 border: "1px solid #2c3235", boxSizing: "border-box", padding: "6px", overflow: "hidden" }, undefined, document.body);
+  const frame = element("div", { ...place, width: `${w * cell.width - 8}px`, height: `${h * cell.height - 8}px`, background: box,
+                                 border: `1px solid ${border}`, boxSizing: "border-box", padding: "6px", overflow: "hidden" }, undefined, document.body);
   element("div", { fontSize: "13px", fontWeight: "500", height: "22px" }, panel.title, frame);
   const body = element("div", { width: `${width}px`, height: `${height}px`, overflow: "hidden" }, undefined, frame);
   const isEmpty = panel.answers && panel.answers.every((answer) => answer.length === 0);
   if (panel.type === "text" || isEmpty) {
-    element("div", { textAlign: "center", marginTop: `${height / 2 - 20}px`, color: "#9aa" },
+    element("div", { textAlign: "center", marginTop: `${height / 2 - 20}px`, color: muted },
             panel.options.content ?? panel.fieldConfig.defaults.noValue ?? "No data", body);
   } else {
     kinds[panel.type](panel, body, width, height);
