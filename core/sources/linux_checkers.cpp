@@ -6,8 +6,8 @@
 // "skipped allocations (REASON): 0". If KFENCE never ran, all are zero, and it counts as off.
 //
 // /sys/kernel/slab/CACHE/{sanity_checks,red_zone,poison,store_user} (mm/slub.c) are "1" if the check is on. That is decided
-// at boot (slab_debug=), so these files, several hundred, are read only once. The result is kept as a line "caches N", then
-// a line with the checks of each cache that has any. Symbolic links are other names of the same cache.
+// at boot (slab_debug=), so these files, several hundred, are read only once. Symbolic links are other names of the same
+// cache.
 //
 // /sys/kernel/warn_count, oops_count (kernel/panic.c, kernel/exit.c; since 6.2, and in older stable kernels) count reports
 // that the kernel printed. Reports of KASAN, KFENCE, KCSAN and UBSAN are warnings as well.

@@ -117,9 +117,12 @@ def main():
     parser.add_argument("--interval", type=float, default=1)
     parser.add_argument("--configuration", default="")
     parser.add_argument("--slabinfo", action="store_true")
-    parser.add_argument("memstatd", nargs="+")
+    parser.add_argument("memstatd", nargs="+", metavar="NAME=MEMSTATD")
     options = parser.parse_args()
-    binaries = [(name, os.path.abspath(path)) for name, path in (each.split("=", 1) for each in options.memstatd)]
+    binaries = [(name, os.path.abspath(path)) for name, _, path in (each.partition("=") for each in options.memstatd)]
+    for name, path in binaries:
+        if not os.access(path, os.X_OK) or os.path.isdir(path):
+            parser.error(f"give NAME=MEMSTATD, a name and the path of a program: {name} names none that can be run")
     directory = tempfile.mkdtemp()
     processes = []
     try:
