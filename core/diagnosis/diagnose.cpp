@@ -93,6 +93,12 @@ bool has_grown_to(const Finding& growth, const Finding& level) {
          growth.about.front() == level.about.front() && covers(growth, level);
 }
 
+/// Whether `level` says what the part is that memory_growth only says to grow.
+bool says_what_grows(const Finding& level, const Finding& growth) {
+  return growth.cause == "memory_growth" && watches(level, Watches::kLevel) && !level.about.empty() &&
+         !growth.about.empty() && level.about.front() == growth.about.front();
+}
+
 /// Whether the cause of `root` lists that of `symptom` as explained. What was over before the first poll explains nothing
 /// that holds now.
 bool lists(const Finding& root, const Finding& symptom) {
@@ -105,7 +111,7 @@ bool lists(const Finding& root, const Finding& symptom) {
 }
 
 bool is_root_of(const Finding& root, const Finding& symptom) {
-  return lists(root, symptom) || (has_grown_to(root, symptom) && !lists(symptom, root));
+  return lists(root, symptom) || says_what_grows(root, symptom) || (has_grown_to(root, symptom) && !lists(symptom, root));
 }
 
 bool is_general(const Finding& finding) { return finding.rule != nullptr && finding.rule->is_general; }
@@ -140,7 +146,8 @@ auto rank_of(const Finding& finding) {
 bool takes_severity(const Finding& root, const Finding& symptom) {
   const bool is_measured = root.bytes > 0 && symptom.bytes > 0;
   const bool is_all_of_it = is_measured ? root.bytes >= symptom.bytes : shares_subject(root, symptom);
-  if (symptom.severity == Severity::kSoon && lists(root, symptom) && is_all_of_it) return true;
+  const bool is_of_root = lists(root, symptom) || says_what_grows(root, symptom);
+  if (symptom.severity == Severity::kSoon && is_of_root && is_all_of_it) return true;
   if (root.severity != Severity::kNotable) return false;
   if (symptom.severity == Severity::kSoon) return is_of_group(root, symptom);
   return symptom.severity == Severity::kWasteful && watches(root, Watches::kGrowth);

@@ -20,7 +20,7 @@ constexpr double kDefaultReserve = 8.0 * (1U << 20U);
 /// (vm.admin_reserve_kbytes, vm.user_reserve_kbytes) is not read.
 bool is_tight(const Evidence& evidence, double committed, double limit) {
   const bool is_strict = evidence.value(kMode).value_or(0) == kStrict;
-  return is_strict && committed >= 0.6 * limit && evidence.available_bytes.value_or(0) > 2 * (limit - committed);
+  return is_strict && committed >= 0.5 * limit && evidence.available_bytes.value_or(0) > 2 * (limit - committed);
 }
 
 /// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.

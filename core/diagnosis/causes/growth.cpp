@@ -390,6 +390,37 @@ void look_at_pinned_names(const Evidence& evidence, const Cause& cause, Findings
   name_holder(evidence, kKernelMemory, Holds::kNow, bytes / 3, finding);
 }
 
+bool is_booting(const Evidence& evidence) { return evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds; }
+/// Whether boot explains it: it does while more than half is left.
+bool is_of_boot(const Evidence& evidence, const GrowthEvidence& growth, double seconds_to_limit) {
+  return is_booting(evidence) && growth.now < growth.per_second * seconds_to_limit;
+}
+bool is_of_boot(const Evidence& evidence) {
+  return is_booting(evidence) && evidence.share(evidence.available_bytes.value_or(evidence.total_bytes)) >= 0.5;
+}
+
+/// Thousands of files that one process opened and keeps, however fast: not steadily, but not closed either.
+void look_at_new_files(const Evidence& evidence, const Cause& cause, Findings& found) {
+  constexpr double kMany = 4096;
+  const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
+  const InspectionAnswer* const answer = evidence.inspection("files");
+  if (files == nullptr || !files->objects || answer == nullptr || answer->holders.empty() || is_booting(evidence)) return;
+  const double gain = files->objects_change.recent;
+  const Holder& first = answer->holders.front();
+  const auto held = static_cast<double>(first.count.value_or(0));
+  if (gain < kMany || gain < 0.75 * *files->objects || first.pid == 0 || held < gain / 2) return;
+  if (*files->objects < 0.95 * files->objects_change.highest) return;
+  const Kind& kind = kKinds[cause.row];
+  Finding& finding =
+      add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                  "Open files grew by " + count_text(gain) + " in " + duration_words(evidence.recent_seconds));
+  finding.fact({.text = count_text(*files->objects) + " now",
+                .source = "table/files",
+                .value = gain,
+                .window_seconds = evidence.recent_seconds});
+  finding.is_about("table", "files").leads_to(kind.effect).then(next_step(evidence, kind));
+}
+
 bool is_unlimited_group(const Evidence& evidence, const GrowthEvidence& growth) {
   if (growth.allocator != "memcg") return false;
   const TypeEvidence* const group = evidence.type(Allocator::kMemcg, growth.name);
@@ -409,8 +440,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const bool is_worth =
         growth.is_bytes ? evidence.share(growth.gain * kind.brings) >= kWorthShare : growth.gain >= 0.1 * before;
     if (!is_worth && !to_limit) continue;
-    const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
-    const bool is_soon = (to_limit || to_end) && !is_starting;
+    const bool is_soon = (to_limit && !is_of_boot(evidence, growth, *to_limit)) || (to_end && !is_of_boot(evidence));
     const std::string what = !kind.what.empty()                      ? std::string(kind.what)
                              : growth.allocator == kAccountAllocator ? part_words(growth.name)
                                                                      : growth.allocator + " " + short_name(growth.name, 30);
@@ -440,6 +470,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     if (!kind.what.empty()) merge_last(found, begin);
   }
   if (found.size() == begin && cause.name == "vfs_pinned") look_at_pinned_names(evidence, cause, found);
+  if (found.size() == begin && cause.name == "file_leak") look_at_new_files(evidence, cause, found);
 }
 
 /// Growth that another kind of growth in the same control group explains. Each kind explains the first few kinds: namespaces

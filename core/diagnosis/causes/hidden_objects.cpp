@@ -17,6 +17,15 @@ double descriptors_in(const InspectionAnswer& answer) {
   return sum + static_cast<double>(answer.unlisted) * static_cast<double>(answer.holders.back().count.value_or(0));
 }
 
+/// The process that maps at least half of the hidden files; nullptr: none, or not inspected. Each shared mapping of
+/// /dev/zero, and of a file whose descriptor was closed, keeps an open file.
+const Holder* mapper(const Evidence& evidence, double hidden) {
+  const InspectionAnswer* const answer = evidence.inspection("maps");
+  if (answer == nullptr || answer->holders.empty()) return nullptr;
+  const Holder& first = answer->holders.front();
+  return first.pid != 0 && static_cast<double>(first.count.value_or(0)) >= hidden / 2 ? &first : nullptr;
+}
+
 /// A descriptor that processes share counts more than once, so at least this many files are hidden.
 void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
@@ -37,8 +46,18 @@ void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found
                 .limit = usual});
   constexpr double kMinBytes = 200;  // of an open file
   name_holder(evidence, kKernelMemory, Holds::kNow, hidden * kMinBytes / 3, finding);
-  finding.is_about("table", "files")
-      .leads_to("They were sent through Unix sockets and not received, or only mappings or io_uring hold them.")
+  finding.is_about("table", "files");
+  if (const Holder* const process = mapper(evidence, hidden); process != nullptr) {
+    const std::string name = short_name(process->command) + " (pid " + std::to_string(process->pid) + ")";
+    finding.by("process", name)
+        .fact({.text = name + " has " + counted(static_cast<double>(*process->count), "mapping"),
+               .source = "who/maps",
+               .value = static_cast<double>(*process->count)});
+    finding.leads_to("Shared mappings keep their files open without a descriptor. They are freed when they are unmapped.")
+        .then("memstatctl who maps");
+    return;
+  }
+  finding.leads_to("They were sent through Unix sockets and not received, or only mappings or io_uring hold them.")
       .then("ss -xp | awk '$3 > 0'")
       .then("memstatctl who queues");
 }
@@ -67,7 +86,7 @@ void look_at_namespaces(const Evidence& evidence, const Cause& cause, Findings& 
 }
 
 constexpr std::string_view kFileNeeds[] = {"table/files", "who/files"};
-constexpr std::string_view kFileUses[] = {kGroupKernel};
+constexpr std::string_view kFileUses[] = {kGroupKernel, "who/maps"};
 constexpr std::string_view kFileSymptoms[] = {"file_leak"};  // of a program, which has no descriptor of these
 constexpr std::string_view kSpaceNeeds[] = {"slab/net_namespace", "who/quotas"};
 constexpr std::string_view kSpaceSymptoms[] = {"cgroup_growth", "slab_leak",     "kmalloc_leak", "table_growth",

@@ -265,7 +265,7 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     const bool is_old = evidence.uptime_seconds > kDaySeconds;
     if (evidence.share(idle) < (is_short ? 0.05 : 0.1)) continue;
     // A pool in use may be filling up, unless it is large and little of it is used.
-    const bool is_much = evidence.share(idle) >= 0.2 && idle > pool.objects.value_or(0) * *pool.object_bytes;
+    const bool is_much = evidence.share(idle) >= 0.2 && 2 * idle > pool.objects.value_or(0) * *pool.object_bytes;
     if (!is_short && !is_old && is_used && !is_much) continue;
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
                                    is_short ? Certainty::kLikely : Certainty::kPossible,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
@@ -104,21 +105,34 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
   name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
 
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
+
+/// Whether allocations of pages fail now.
+bool has_failed_pages(const Evidence& evidence) {
+  const MetricEvidence* const lines = evidence.sample(kLogEvents, "page_allocation_failure");
+  return lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change);
+}
+
 /// A call site of a module with much memory, from the kernel's profile of allocations. Pages of files and programs are
 /// allocated by the kernel itself.
 void look_at_call_sites(const Evidence& evidence, const Cause& cause, Findings& found) {
   constexpr double kMuch = 0.1;
+  constexpr double kMost = 0.25;  // it is why allocations fail
   for (const TypeEvidence& site : evidence.types) {
     if (site.allocator != Allocator::kCallSite || !site.name.ends_with(']')) continue;
     const double bytes = site.bytes.value_or(0);
     if (evidence.share(bytes) < kMuch) continue;
-    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+    const bool is_failing = evidence.share(bytes) >= kMost && has_failed_pages(evidence);
+    Finding& finding = add_finding(found, cause, is_failing ? Severity::kNow : Severity::kNotable, Certainty::kLikely,
                                    "Call site " + short_name(site.name) + " has " + bytes_text(bytes) + ", " +
                                        percent_text(evidence.share(bytes)) + " of all memory");
     finding.fact({.text = count_text(site.objects.value_or(0)) + " allocations that were not freed",
                   .source = "call_site/" + std::string(site.name),
                   .value = bytes,
                   .limit = kMuch * evidence.total_bytes});
+    if (is_failing) {
+      finding.fact({.text = "the kernel's log has allocations of pages that fail", .source = std::string(kLogEvents)});
+    }
     finding.bytes = bytes;
     finding.by("function", site.name).is_about("call_site", site.name);
     finding.leads_to("The module in brackets holds it.")
@@ -233,7 +247,8 @@ constexpr std::string_view kSlabNeeds[] = {"slab/*"};
 constexpr std::string_view kCacheUses[] = {kGroupKernel};
 constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
-constexpr std::string_view kLargeSymptoms[] = {"memory_growth"};
+constexpr std::string_view kLargeUses[] = {kGroupKernel, kLogEvents};
+constexpr std::string_view kLargeSymptoms[] = {"memory_growth", "page_allocation_failed"};
 constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
 constexpr std::string_view kNameUses[] = {kReclaimable.metric};
 constexpr std::string_view kRcuNeeds[] = {"table/dentries"};
@@ -263,7 +278,7 @@ constexpr std::array kCauses{
           .looks_for = "Large kernel allocations, which no cache shows, hold much memory.",
           .system = CauseSystem::kLinux,
           .needs = kLargeNeeds,
-          .uses = kCacheUses,
+          .uses = kLargeUses,
           .explains = kLargeSymptoms,
           .look = look_at_large},
     Cause{.name = "negative_dentries",

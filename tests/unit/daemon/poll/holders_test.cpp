@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/packet_socket.h"
-#include "tests/support/fake_kernel_view.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -42,7 +41,6 @@ class HoldersTest : public testing::Test {
   }
   void answer(std::string question) { ASSERT_TRUE(send_packet(peer_.get(), question += kAnswer)); }
 
-  FakeKernelView view_{OperatingSystem::kLinux, 1};
   UniqueFd peer_;
   std::shared_ptr<InspectionChannel> channel_;
   std::unique_ptr<Holders> holders_;
@@ -54,9 +52,9 @@ TEST_F(HoldersTest, AsksOnceForAFindingAndKeepsTheAnswerWhileItIsActive) {
   EXPECT_EQ(holders_->why_unasked(), "being asked");
   holders_->ask(finding, kSecondNs);
   EXPECT_THAT(questions(), testing::ElementsAre("files")) << "pending";
-  EXPECT_FALSE(holders_->collect(2 * kSecondNs, view_));
+  EXPECT_FALSE(holders_->collect(2 * kSecondNs));
   answer("files");
-  EXPECT_TRUE(holders_->collect(3 * kSecondNs, view_));
+  EXPECT_TRUE(holders_->collect(3 * kSecondNs));
   ASSERT_EQ(holders_->answers().size(), 1U);
   EXPECT_EQ(holders_->answers()[0].holders.at(0).command, "leaky");
   holders_->ask(finding, 3 * kSecondNs + Holders::kFreshNs - 1);
@@ -74,12 +72,12 @@ TEST_F(HoldersTest, AsksOnceForAFindingAndKeepsTheAnswerWhileItIsActive) {
 TEST_F(HoldersTest, ALaterFindingAsksAgainAndReplacesTheAnswer) {
   holders_->ask(about("files"), 0);
   answer("files");
-  EXPECT_TRUE(holders_->collect(0, view_));
+  EXPECT_TRUE(holders_->collect(0));
   holders_->ask(about("files"), Holders::kFreshNs);
   EXPECT_THAT(questions(), testing::ElementsAre("files", "files"));
   EXPECT_EQ(holders_->answers().size(), 1U) << "the old one serves until then";
   answer("files");
-  EXPECT_TRUE(holders_->collect(Holders::kFreshNs, view_));
+  EXPECT_TRUE(holders_->collect(Holders::kFreshNs));
   EXPECT_EQ(holders_->answers().size(), 1U);
 }
 
@@ -94,7 +92,7 @@ TEST_F(HoldersTest, SaysWhyNobodyIsNamed) {
   EXPECT_EQ(Holders(nullptr, OperatingSystem::kLinux, "no process").why_unasked(), "no process");
   holders_->ask(about("files"), 0);
   ASSERT_TRUE(send_packet(peer_.get(), "files\n0"));
-  EXPECT_TRUE(holders_->collect(0, view_));
+  EXPECT_TRUE(holders_->collect(0));
   EXPECT_TRUE(holders_->answers().empty());
   EXPECT_THAT(std::string(holders_->why_unasked()), testing::HasSubstr("was not answered"));
   peer_ = UniqueFd();
@@ -104,10 +102,10 @@ TEST_F(HoldersTest, SaysWhyNobodyIsNamed) {
 TEST_F(HoldersTest, IgnoresAnswersThatNobodyAskedFor) {
   holders_->ask(about("files"), 0);
   answer("threads");
-  EXPECT_FALSE(holders_->collect(0, view_));
+  EXPECT_FALSE(holders_->collect(0));
   answer("files");
   answer("files");
-  EXPECT_TRUE(holders_->collect(0, view_));
+  EXPECT_TRUE(holders_->collect(0));
   EXPECT_EQ(holders_->answers().size(), 1U);
 }
 

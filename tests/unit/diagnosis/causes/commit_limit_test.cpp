@@ -46,7 +46,7 @@ TEST(CommitLimit, LeavesOutWhatOnlyRootMayReserve) {
 TEST(CommitLimit, ThatLeavesMostOfMemoryUnusedMayRefuse) {
   EvidenceOfMachine machine;
   machine.metric("memstat_commit_limit_bytes", 1000 * kMiB);
-  machine.metric("memstat_committed_bytes", 680 * kMiB);
+  machine.metric("memstat_committed_bytes", 560 * kMiB);
   machine.metric("memstat_overcommit_mode", 2);
   EXPECT_EQ(machine.words(), "notable commit_limit_full") << "8 GiB are available";
   machine.evidence.available_bytes = 600 * kMiB;

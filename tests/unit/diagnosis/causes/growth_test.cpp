@@ -7,6 +7,7 @@ namespace memstat::causes::growth {
 namespace {
 
 constexpr double kMiB = EvidenceOfMachine::kMiB;
+constexpr double kGiB = EvidenceOfMachine::kGiB;
 
 struct Grower {
   const char* cause;
@@ -103,6 +104,39 @@ TEST(Growth, AfterBootIsNotSoon) {
   machine.growing("account", "anonymous", 500 * kMiB, 200 * kMiB, 700).memory_seconds = 4000;
   machine.evidence.uptime_seconds = 800;
   EXPECT_EQ(machine.words(), "notable anonymous_growth");
+}
+
+TEST(Growth, AfterBootIsSoonWhereBootDoesNotExplainIt) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "anonymous", 9 * kGiB, 6 * kGiB, 700).memory_seconds = 400;
+  machine.evidence.uptime_seconds = 800;
+  EXPECT_EQ(machine.words(), "notable anonymous_growth");
+  machine.evidence.available_bytes = 4 * kGiB;
+  EXPECT_EQ(machine.words(), "soon anonymous_growth") << "most of memory is gone";
+  machine.evidence.growing.clear();
+  GrowthEvidence& files = machine.growing("table", "files", 9000, 7000, 700);
+  files.is_bytes = false;
+  files.limit_seconds = 100;
+  EXPECT_EQ(machine.words(), "soon file_leak") << "1000 of 10000 are left";
+  machine.evidence.growing[0].limit_seconds = 2000;
+  EXPECT_EQ(machine.words(), "notable file_leak") << "20000 are left";
+}
+
+TEST(Growth, ManyNewFilesOfOneProcessAreALeakThoughNotSteady) {
+  EvidenceOfMachine machine;
+  TypeEvidence& files = machine.type(Allocator::kTable, "files");
+  files.objects = 12416;
+  files.objects_change = {.recent = 12384, .highest = 12416};
+  EXPECT_EQ(machine.words(), "") << "nobody asked whose they are";
+  machine.evidence.inspections = {answer_to(
+      "files", {{.pid = 7, .command = "worker", .user = "", .group = "/job", .name = "", .count = 12003, .bytes = {}}})};
+  ASSERT_EQ(machine.words(), "notable file_leak");
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.at(0).name, "worker (pid 7)");
+  machine.evidence.types[0].objects_change.highest = 20000;
+  EXPECT_EQ(machine.words(), "") << "they are being closed";
+  machine.evidence.types[0].objects_change.highest = 12416;
+  machine.evidence.uptime_seconds = 300;
+  EXPECT_EQ(machine.words(), "") << "programs start after boot";
 }
 
 TEST(Growth, OfLittleMemoryIsNotAFinding) {

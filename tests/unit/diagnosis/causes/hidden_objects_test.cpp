@@ -24,6 +24,17 @@ TEST(HiddenObjects, FilesThatNoProcessHasAreFound) {
   EXPECT_EQ(machine.words(), "") << "they may be of a process that was not reached";
 }
 
+TEST(HiddenObjects, FilesThatOneProcessMapsAreItsMappings) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kTable, "files").objects = 9000;
+  machine.evidence.inspections = {answer_to("files", {holder("", 400)}), answer_to("maps", {holder("", 8200)})};
+  const Finding finding = machine.find().at(0);
+  EXPECT_EQ(finding.who.at(0).name, "proxy (pid 7)");
+  EXPECT_EQ(finding.facts.at(1).text, "proxy (pid 7) has 8200 mappings");
+  machine.evidence.inspections[1].holders[0].count = 900;
+  EXPECT_TRUE(machine.find().at(0).who.empty());
+}
+
 TEST(HiddenObjects, FilesThatProcessesMapAreUsual) {
   EvidenceOfMachine machine;
   machine.type(Allocator::kTable, "files").objects = 9000;

@@ -87,6 +87,18 @@ TEST(Slab, ACallSiteOfAModuleWithMuchMemory) {
   EXPECT_EQ(machine.words(), "") << "of the kernel itself, such as pages of files";
 }
 
+TEST(Slab, ACallSiteWithAQuarterOfMemoryIsWhyAllocationsFail) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kCallSite, "btree_alloc [fs]").bytes = 3 * kGiB;
+  machine.moved("memstat_kernel_log_events_total", 2, {"page_allocation_failure"});
+  EXPECT_EQ(machine.words(), "now page_allocation_failed, notable kmalloc_large");
+  machine.evidence.types[0].bytes = 5 * kGiB;
+  ASSERT_EQ(machine.words(), "now kmalloc_large");
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U);
+  machine.evidence.metrics[0].change.still = 250;
+  EXPECT_EQ(machine.find().at(0).severity, Severity::kNotable) << "they do not fail any more";
+}
+
 TEST(Slab, MemoryInNoCacheThatGrowsIsUsedUpSoon) {
   EvidenceOfMachine machine;
   machine.part("slab_reclaimable", kGiB);

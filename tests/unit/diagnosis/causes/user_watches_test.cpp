@@ -51,7 +51,7 @@ TEST(UserWatches, AreAtLeastWhatTheProcessesThatWereReachedHave) {
 
 TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
   const std::vector<std::string_view> questions = questions_of({});
-  EXPECT_EQ(questions, (std::vector<std::string_view>{"group-limits", "files", "quotas", "tmpfs", "unmapped", "maps",
+  EXPECT_EQ(questions, (std::vector<std::string_view>{"group-limits", "files", "maps", "quotas", "tmpfs", "unmapped",
                                                       "user-tasks", "mounts", "message-queues", "zombies", "rings",
                                                       "modules", "keys", "queues", "inotify", "watches"}));
   EXPECT_GT(kMiB, 0);

@@ -35,5 +35,14 @@ TEST(Zram, OfPagesThatDoNotCompressIsWaste) {
   EXPECT_EQ(machine.words(), "wasteful compressed_large");
 }
 
+TEST(Zram, IsWhatGrowsUntilNoMemoryIsLeft) {
+  EvidenceOfMachine machine;
+  machine.evidence.available_bytes = EvidenceOfMachine::kGiB;
+  machine.part("zsmalloc", 6 * EvidenceOfMachine::kGiB);
+  machine.growing("account", "zsmalloc", 6 * EvidenceOfMachine::kGiB, 4 * EvidenceOfMachine::kGiB, 300).memory_seconds = 60;
+  ASSERT_EQ(machine.words(), "soon compressed_large");
+  EXPECT_EQ(machine.find()[0].seconds_left, 60);
+}
+
 }  // namespace
 }  // namespace memstat::causes::zram
