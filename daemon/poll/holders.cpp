@@ -14,7 +14,25 @@ Holders::Asked* Holders::asked(std::string_view question) {
   return found == asked_.end() ? nullptr : &*found;
 }
 
-bool Holders::collect(std::int64_t now_ns) {
+namespace {
+
+/// The answer as a table, which a recording view stores like those of `memstatctl record --who`.
+class AnswerText final : public TextTableSource {
+ public:
+  explicit AnswerText(const InspectionAnswer& answer) : text_(write_answer(answer)) {}
+  Result<void> open() override { return {}; }
+  Result<void> read(Buffer& out) override {
+    out.assign(text_);
+    return {};
+  }
+
+ private:
+  const std::string text_;
+};
+
+}  // namespace
+
+bool Holders::collect(std::int64_t now_ns, KernelView& view) {
   if (asked_.empty() || channel_ == nullptr) return false;
   bool has_news = false;
   while (auto reply = channel_->take()) {
@@ -25,6 +43,9 @@ bool Holders::collect(std::int64_t now_ns) {
     std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known->inspection->name; });
     failure_.clear();
     if (reply->answer) {
+      AnswerText text(*reply->answer);
+      Buffer recorded;
+      (void)view.read_table(table_name(*reply->inspection), text, recorded);
       answers_.push_back(*std::move(reply->answer));
     } else {
       failure_ = "not in this answer: " + to_string(reply->answer.error());

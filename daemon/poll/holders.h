@@ -27,8 +27,9 @@ class Holders {
   Holders(std::shared_ptr<InspectionChannel> channel, OperatingSystem os, std::string why_not)
       : channel_(std::move(channel)), os_(os), why_not_(std::move(why_not)) {}
 
-  /// Takes what was answered since the poll before. Returns whether anything was.
-  bool collect(std::int64_t now_ns);
+  /// Takes what was answered since the poll before. If `view` records, its poll gets the answers. Returns whether there are
+  /// any.
+  bool collect(std::int64_t now_ns, KernelView& view);
   /// Asks for the holders of a finding that begins.
   void ask(const Finding& finding, std::int64_t now_ns);
   /// Keeps the answers that these findings need.

@@ -36,7 +36,7 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   if (options_.is_replay && options_.renders) search_growth(snapshot, history_, growth_);  // its last poll stays
-  if (holders_.collect(now_ns)) active_.reword();
+  if (holders_.collect(now_ns, *view_)) active_.reword();
   EvidenceBuilder::Beside beside{.system = system,
                                  .page_bytes = static_cast<double>(view_->page_size()),
                                  .is_filtered = is_filtered,

@@ -108,6 +108,15 @@ class Holders(unittest.TestCase):
             self.assertEqual(told["who"], finding["who"])
             self.assertEqual(page.series("memstat_finding_info", cause="open_files_full")[0].labels["next"], finding["next"][0])
 
+    def test_a_recording_has_the_answer(self):
+        with Holder() as pid, program.temporary_directory() as directory:
+            capture = os.path.join(directory, "recorded")
+            with self.daemon(directory, f"capture: {{record: {capture}}}\n") as daemon:
+                daemon.wait_page(lambda now: any(f"(pid {pid})" in one for one in culprits(now)), "the holder's name")
+            done = ctl.run("why", "--json", "--from", capture)
+            finding = next(one for one in json.loads(done.stdout)["findings"] if one["cause"] == "open_files_full")
+            self.assertTrue(any(who["name"].endswith(f"(pid {pid})") for who in finding["who"]), finding["who"])
+
     def test_each_finding_is_asked_about_once_and_a_calm_host_never(self):
         def characters(process):
             with open(f"/proc/{process}/io", encoding="utf-8") as file:

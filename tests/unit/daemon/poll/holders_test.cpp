@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/packet_socket.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -41,6 +42,7 @@ class HoldersTest : public testing::Test {
   }
   void answer(std::string question) { ASSERT_TRUE(send_packet(peer_.get(), question += kAnswer)); }
 
+  FakeKernelView view_{OperatingSystem::kLinux, 1};
   UniqueFd peer_;
   std::shared_ptr<InspectionChannel> channel_;
   std::unique_ptr<Holders> holders_;
@@ -52,9 +54,9 @@ TEST_F(HoldersTest, AsksOnceForAFindingAndKeepsTheAnswerWhileItIsActive) {
   EXPECT_EQ(holders_->why_unasked(), "being asked");
   holders_->ask(finding, kSecondNs);
   EXPECT_THAT(questions(), testing::ElementsAre("files")) << "pending";
-  EXPECT_FALSE(holders_->collect(2 * kSecondNs));
+  EXPECT_FALSE(holders_->collect(2 * kSecondNs, view_));
   answer("files");
-  EXPECT_TRUE(holders_->collect(3 * kSecondNs));
+  EXPECT_TRUE(holders_->collect(3 * kSecondNs, view_));
   ASSERT_EQ(holders_->answers().size(), 1U);
   EXPECT_EQ(holders_->answers()[0].holders.at(0).command, "leaky");
   holders_->ask(finding, 3 * kSecondNs + Holders::kFreshNs - 1);
@@ -72,12 +74,12 @@ TEST_F(HoldersTest, AsksOnceForAFindingAndKeepsTheAnswerWhileItIsActive) {
 TEST_F(HoldersTest, ALaterFindingAsksAgainAndReplacesTheAnswer) {
   holders_->ask(about("files"), 0);
   answer("files");
-  EXPECT_TRUE(holders_->collect(0));
+  EXPECT_TRUE(holders_->collect(0, view_));
   holders_->ask(about("files"), Holders::kFreshNs);
   EXPECT_THAT(questions(), testing::ElementsAre("files", "files"));
   EXPECT_EQ(holders_->answers().size(), 1U) << "the old one serves until then";
   answer("files");
-  EXPECT_TRUE(holders_->collect(Holders::kFreshNs));
+  EXPECT_TRUE(holders_->collect(Holders::kFreshNs, view_));
   EXPECT_EQ(holders_->answers().size(), 1U);
 }
 
@@ -92,7 +94,7 @@ TEST_F(HoldersTest, SaysWhyNobodyIsNamed) {
   EXPECT_EQ(Holders(nullptr, OperatingSystem::kLinux, "no process").why_unasked(), "no process");
   holders_->ask(about("files"), 0);
   ASSERT_TRUE(send_packet(peer_.get(), "files\n0"));
-  EXPECT_TRUE(holders_->collect(0));
+  EXPECT_TRUE(holders_->collect(0, view_));
   EXPECT_TRUE(holders_->answers().empty());
   EXPECT_THAT(std::string(holders_->why_unasked()), testing::HasSubstr("was not answered"));
   peer_ = UniqueFd();
@@ -102,10 +104,10 @@ TEST_F(HoldersTest, SaysWhyNobodyIsNamed) {
 TEST_F(HoldersTest, IgnoresAnswersThatNobodyAskedFor) {
   holders_->ask(about("files"), 0);
   answer("threads");
-  EXPECT_FALSE(holders_->collect(0));
+  EXPECT_FALSE(holders_->collect(0, view_));
   answer("files");
   answer("files");
-  EXPECT_TRUE(holders_->collect(0));
+  EXPECT_TRUE(holders_->collect(0, view_));
   EXPECT_EQ(holders_->answers().size(), 1U);
 }
 
