@@ -6,10 +6,12 @@
 
 #include <cerrno>
 
+#include "core/kernel/spared_open.h"
+
 namespace memstat {
 
 Result<void> KernelMessages::open() {
-  file_ = UniqueFd(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  file_ = UniqueFd(spared_open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file_) return {};
   if (errno == ENOENT)
     return system_error(kPath, EACCES, "is hidden here, for example by systemd's ProtectKernelLogs= or PrivateDevices=");

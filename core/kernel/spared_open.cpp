@@ -10,8 +10,8 @@
 namespace memstat {
 namespace {
 
-/// As many as a poll has open at a time, and some that other programs take at once.
-constexpr std::size_t kFiles = 8;
+/// A poll has a few open at a time, but root may open files beyond the limit, and then as many more must be given up.
+constexpr std::size_t kFiles = 32;
 // One, because another program may take a second one while this one is read; then twice as many.
 constexpr std::size_t kFilesAtOnce = 1;
 
