@@ -15,6 +15,7 @@ import checker
 import growth
 import limits
 import machine
+import shortages
 from machine import Shape
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -236,6 +237,9 @@ TESTS = {test.name: test for test in (
          shapes=(Shape(cpus=2, append="nf_conntrack.enable_hooks=1 hugepages=8", patience=1200),)),
     Test("limits_v1", "a control group of version 1 is filled", limits.script(limits.V1), groups=0, page_check=limits.check, outside=limits.outside_v1,
          missing=limits.missing, configuration=limits.CONFIGURATION, modules=("e1000",), environment={"CGROUP": "1"}, provokes=True),
+    Test("shortages", "memstatd runs as its unit does in each shortage that it reports, and is asked from outside", shortages.script(), groups=0,
+         page_check=shortages.check, outside=shortages.outside, configuration=shortages.CONFIGURATION, built=("/usr/bin/setpriv",), provokes=True,
+         modules=("e1000", *CONNTRACK, "virtio_blk=later"), shapes=(Shape(cpus=2, append="nf_conntrack.enable_hooks=1", patience=5400),)),
     Test("growth", "a module leaks, a slab cache grows, and the shipped rules raise their alerts", growth.script(), groups=0, page_check=growth.check,
          shapes=(Shape(append="slab_nomerge", patience=900),), provokes=True, made=("leak.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
