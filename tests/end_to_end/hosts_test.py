@@ -80,6 +80,18 @@ class OfAPrometheus(unittest.TestCase):
         self.assertIn((ill["severity"], ill["cause"], ill["finding"]), first)
         self.assertEqual((asked[0]["cause"], asked[0]["finding"]), first[0][1:])
 
+    def test_types_and_limits_of_several_hosts_are_those_of_each(self):
+        for report, listed in (("types", "types"), ("limits", "limits")):
+            together = run(report, "--json", *(word for address in self.addresses for word in ("--from", address)))
+            self.assertEqual(together.returncode, 3, "one host does not answer")
+            self.assertIn(self.addresses[2] + ": Connection refused", together.stderr)
+            rows = json.loads(together.stdout)[listed]
+            for address in self.addresses[:2]:
+                alone = json.loads(run(report, "--json", "--from", address).stdout)[listed]
+                of_host = [{key: value for key, value in row.items() if key != "host"} for row in rows if row["host"] == address]
+                self.assertCountEqual(of_host, alone)
+            self.assertEqual({row["host"] for row in rows}, set(self.addresses[:2]))
+
     def test_hosts_are_selected_and_grouped_by_labels(self):
         def names(*arguments):
             return {row["host"] for row in hosts_of("--from", self.server, *arguments)["hosts"]}

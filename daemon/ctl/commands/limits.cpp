@@ -67,7 +67,7 @@ LimitWord word_of(const Limited& one) {
   return word == nullptr ? LimitWord() : *word;
 }
 
-constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
+constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromHostsOption}, kTypeReportOptions);
 
 Report run_limits(const CommandLine& options) {
   return report_of_types(options, limits_table, "nothing has failed, and no type has a limit");
@@ -76,7 +76,9 @@ Report run_limits(const CommandLine& options) {
 }  // namespace
 
 ReportTable limits_table(std::span<const TypeRow> types) {
-  ReportTable table("limits", kLimitsColumns, 2);
+  const bool has_hosts = is_of_hosts(types);
+  static constexpr auto kOfHosts = with_host(kLimitsColumns);
+  ReportTable table("limits", has_hosts ? std::span<const ReportColumn>(kOfHosts) : kLimitsColumns, 2);
   for (const Limited& one : nearest_first(types)) {
     const TypeRow& type = *one.type;
     const Column* const column = one.limit.column;
@@ -91,10 +93,11 @@ ReportTable limits_table(std::span<const TypeRow> types) {
     const bool has_failures = !one.is_of_tasks && has(type, kFailures);
     const std::string unit = column == nullptr ? "" : one.is_of_tasks ? "tasks" : unit_of(*column);
     const LimitWord word = word_of(one);
-    table.add({type.allocator, type.name, cell_of(one.limit.used), amount(counted), amount(limit), cell_of_text(unit),
-               has_failures ? Cell(type.failures) : Cell(), cell_of_text(std::string(word.tunable)),
-               cell_of_text(std::string(word.where)), cell_of_text(std::string(word.note)), exact(counted, false),
-               exact(limit, false), exact(counted, true), exact(limit, true)});
+    add_row(table, type, has_hosts,
+            {type.allocator, type.name, cell_of(one.limit.used), amount(counted), amount(limit), cell_of_text(unit),
+             has_failures ? Cell(type.failures) : Cell(), cell_of_text(std::string(word.tunable)),
+             cell_of_text(std::string(word.where)), cell_of_text(std::string(word.note)), exact(counted, false),
+             exact(limit, false), exact(counted, true), exact(limit, true)});
   }
   return table;
 }

@@ -55,7 +55,7 @@ std::string contradiction(const CommandLine& options) {
     }
     if (options.json && options.memuse.is_folded) return "--folded: not together with --json";
   }
-  if (options.command == &kTopCommand && options.hosts.size() > 1 &&
+  if (options.command != &kHostsCommand && options.hosts.size() > 1 &&
       !std::all_of(options.hosts.begin(), options.hosts.end(), is_url)) {
     return "--from: may be repeated only for running memstatds, each as http://HOST:PORT";
   }

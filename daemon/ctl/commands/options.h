@@ -73,7 +73,7 @@ struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   /// As for memstat_mtl_set_capture, or a URL; empty: MEMSTAT_CAPTURE if it is set, otherwise live.
   std::optional<std::string> from;
-  std::vector<std::string> hosts = {};  ///< For the commands top and hosts: each --from.
+  std::vector<std::string> hosts = {};  ///< Each --from, where it may be repeated.
   std::string kernel = {};              ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one next to the dump.
   bool json = false;
   bool csv = false;

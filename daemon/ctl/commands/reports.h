@@ -2,6 +2,9 @@
 // The commands' reports, separate from their options, so that tests can supply any figures.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,7 +33,23 @@ void note_system(Sample& sample, ReportSource& source);
 /// An empty report with what the sample lacks.
 inline Report report_on(const Sample& sample) { return {.notes = sample.notes, .missing = sample.missing}; }
 
-/// Reads --from once and reports `make(types)`; or the reason if there are no types.
+/// The column of the host, behind allocator and name, in reports of several memstatds.
+inline constexpr std::ptrdiff_t kHostPlace = 2;
+/// The columns with that of the host.
+template <std::size_t N>
+constexpr std::array<ReportColumn, N + 1> with_host(const std::array<ReportColumn, N>& columns) {
+  std::array<ReportColumn, N + 1> all{};
+  std::copy(columns.begin(), columns.begin() + kHostPlace, all.begin());
+  all[kHostPlace] = {.key = "host", .title = "HOST", .least = 12};
+  std::copy(columns.begin() + kHostPlace, columns.end(), all.begin() + kHostPlace + 1);
+  return all;
+}
+/// Whether the types are of several memstatds.
+bool is_of_hosts(std::span<const TypeRow> types);
+/// Adds the row of a type, with its host where the table has one. `cells`: without the host.
+void add_row(ReportTable& table, const TypeRow& type, bool has_hosts, std::vector<Cell> cells);
+
+/// Reads --from, or each of several, once and reports `make(types)`; or the reason if there are no types.
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty);
 
 /// A row for each type that has a limit or has failed: nearest to the limit first, then by failures. Bucket zones,

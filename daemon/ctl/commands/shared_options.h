@@ -71,6 +71,17 @@ inline constexpr Option kFromAnywhereOption = valued(
     "default; or a running memstatd,\nas http://HOST:PORT",
     [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_from_anywhere);
 
+/// The same, where several memstatds are one report.
+inline constexpr Option kFromHostsOption = valued(
+    "--from", "live|CAPTURE[@POLL]|URL",
+    "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by default; "
+    "or a running memstatd,\nas http://HOST:PORT; several of these are one report",
+    [](CommandLine& line, const std::string& text) {
+      line.hosts.push_back(meant_reference(text));
+      line.from = line.hosts.front();
+    },
+    check_from_anywhere, "", Option::kAny);
+
 inline constexpr Option kTypeOption = argument(
     "TYPE", {1, 1}, "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has", store<&CommandLine::type>);
 inline constexpr Option kPatternsOption =

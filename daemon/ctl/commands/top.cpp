@@ -144,19 +144,8 @@ class FullScreen {
 };
 #endif
 
-constexpr std::array kTopOptions{
-    kKernelOption,
-    valued(
-        "--from", "live|CAPTURE[@POLL]|URL",
-        "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last "
-        "by default; or a running memstatd,\nas http://HOST:PORT; several of these are one screen",
-        [](CommandLine& line, const std::string& text) {
-          line.hosts.push_back(meant_reference(text));
-          line.from = line.hosts.front();
-        },
-        check_from_anywhere, "", Option::kAny),
-    interval_option("Time between two samples: 1s by default"),
-    count_option("Print this number of samples as lines, instead of a full screen")};
+constexpr std::array kTopOptions{kKernelOption, kFromHostsOption, interval_option("Time between two samples: 1s by default"),
+                                 count_option("Print this number of samples as lines, instead of a full screen")};
 
 Report run_top(const CommandLine& options) {
   OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);

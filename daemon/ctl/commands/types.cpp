@@ -43,7 +43,7 @@ std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
   return types;
 }
 
-constexpr auto kTypesOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
+constexpr auto kTypesOptions = joined(std::array{kKernelOption, kFromHostsOption}, kTypeReportOptions);
 
 Report run_types(const CommandLine& options) {
   return report_of_types(options, types_table, "the sources of this kernel have no memory types");
@@ -51,17 +51,29 @@ Report run_types(const CommandLine& options) {
 
 }  // namespace
 
+bool is_of_hosts(std::span<const TypeRow> types) {
+  return std::any_of(types.begin(), types.end(), [](const TypeRow& type) { return !type.host.empty(); });
+}
+
+void add_row(ReportTable& table, const TypeRow& type, bool has_hosts, std::vector<Cell> cells) {
+  if (has_hosts) cells.insert(cells.begin() + kHostPlace, type.host);
+  table.add(std::move(cells));
+}
+
 ReportTable types_table(std::span<const TypeRow> types) {
-  ReportTable table("types", kTypesColumns, 2);
+  const bool has_hosts = is_of_hosts(types);
+  static constexpr auto kOfHosts = with_host(kTypesColumns);
+  ReportTable table("types", has_hosts ? std::span<const ReportColumn>(kOfHosts) : kTypesColumns, 2);
   for (const TypeRow* const type : largest_first(types)) {
     const NearestLimit limit = nearest_limit(*type);
     const Cell nearest = limit.column == nullptr
                              ? Cell()
                              : UnitAmount{static_cast<double>(figure_of(*type, *limit.column)), limit.column->is_bytes};
-    table.add({type->allocator, type->name, cell_of_text(type->detail), cell_of_text(other_names(*type, ", ")),
-               figure_cell(*type, kBytesInUse), figure_cell(*type, kBytesHeld), figure_cell(*type, kObjectsInUse),
-               figure_cell(*type, kFreeObjects), figure_cell(*type, kObjectSize), figure_cell(*type, kFailures), nearest,
-               cell_of(limit.used), figure_cell(*type, kObjectLimit), figure_cell(*type, kByteLimit)});
+    add_row(table, *type, has_hosts,
+            {type->allocator, type->name, cell_of_text(type->detail), cell_of_text(other_names(*type, ", ")),
+             figure_cell(*type, kBytesInUse), figure_cell(*type, kBytesHeld), figure_cell(*type, kObjectsInUse),
+             figure_cell(*type, kFreeObjects), figure_cell(*type, kObjectSize), figure_cell(*type, kFailures), nearest,
+             cell_of(limit.used), figure_cell(*type, kObjectLimit), figure_cell(*type, kByteLimit)});
   }
   return table;
 }
@@ -74,7 +86,7 @@ void note_system(Sample& sample, ReportSource& source) {
 }
 
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
-  const OpenedSource opened = open_source(options.from);
+  const OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
   if (opened.source == nullptr) return {.problem = opened.problem};
   Sample sample = opened.source->read();
   note_system(sample, *opened.source);
@@ -91,6 +103,7 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   report.notes = sample.notes;
   if (is_empty) report.notes.emplace_back(why_empty);
   report.missing = sample.missing;
+  if (!sample.problem.empty()) report.missing.push_back(sample.problem);  // of a host that did not answer
   return report;
 }
 
