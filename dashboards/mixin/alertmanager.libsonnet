@@ -52,6 +52,8 @@ function(c, groups)
     { source: ['alertname="MemstatLeakSuspected"'], target: ['alertname="MemstatLeakSlow"'], equal: type },
     { source: ['alertname="MemstatControlGroupOutOfMemory"'], target: ['alertname="MemstatControlGroupAtLimit"'], equal: host + ['type'] },
     { about: 'A host that does not answer has no sources, and old figures say nothing else. What fired before is not resolved either.', source: ['alertname="MemstatDaemonMissing"'], target: ['cause!="fleet"', 'alertname=~"Memstat.*"', 'alertname!="MemstatDaemonMissing"'], equal: host },
+    { about: 'Figures of two hosts in turn mean nothing.', source: ['alertname="MemstatTwoHostsInOne"'], target: ['cause!="fleet"', 'alertname=~"Memstat.*"', 'alertname!="MemstatTwoHostsInOne"'], equal: host },
+    { source: ['alertname="MemstatServerClockWrong"'], target: ['alertname="MemstatClockWrong"'], equal: job },
     { source: ['alertname="MemstatSourceStuck"'], target: ['alertname="MemstatSourceDown"'], equal: host + ['source'] },
   ];
   local rule(one) =

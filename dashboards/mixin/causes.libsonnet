@@ -72,7 +72,7 @@ local type = ['allocator', 'type'];
     {
       alerts: [
         'MemstatMemoryVeryLow', 'MemstatMemoryLow', 'MemstatMemoryPressureHigh', 'MemstatMemoryPressure', 'MemstatMemoryPressureSome',
-        'MemstatOutOfMemoryKill', 'MemstatMemoryShortfall', 'MemstatZoneBelowMin',
+        'MemstatOutOfMemoryKill', 'MemstatMemoryShortfall', 'MemstatZoneBelowMin', 'MemstatThrashing',
       ],
       by: [],
       causes: kinds.shortage + kinds.growth + kinds.programs + kinds.kernelParts,
@@ -100,7 +100,9 @@ local type = ['allocator', 'type'];
     { alerts: ['MemstatUserQuota'], by: ['type'], causes: kinds.quotas + ['inotify_full'] },
     { alerts: ['MemstatControlGroupOutOfMemory', 'MemstatControlGroupAtLimit'], by: ['type'], causes: kinds.groups + kinds.partialKills },
     {
-      alerts: ['MemstatControlGroupKernelMemory', 'MemstatControlGroupKernelGrowth', 'MemstatControlGroupKernelSlowGrowth'],
+      alerts: [
+        'MemstatControlGroupThrottled', 'MemstatControlGroupKernelMemory', 'MemstatControlGroupKernelGrowth', 'MemstatControlGroupKernelSlowGrowth',
+      ],
       by: ['group'],
       causes: kinds.groups + kinds.groupGrowth,
     },

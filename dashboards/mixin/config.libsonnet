@@ -16,6 +16,9 @@
     // Maximum difference in seconds between a host's clock and that of Prometheus.
     clockDifference: 60,
 
+    // The longest scrape interval for all rules is 2m, because rates over five minutes need two samples. Up to 5m, findings and
+    // the alerts on available memory and pressure still work.
+
     // Evaluation intervals: of rules for which a person is waiting; of alerts that wait for some minutes, or that stay until
     // a reboot; of tables, of what the kernel holds and of what memstatd cannot read, whose alerts wait for a quarter of an
     // hour (less than 5m, because Prometheus keeps a result that long); of rules that look back over hours and days (10m or
@@ -45,6 +48,10 @@
     pressureHigh: 0.40,
     // Share of the time in which at least one task waited for memory.
     pressureSome: 0.50,
+    // Share of the memory that is read again each minute soon after its reclaim, or moves to swap and back.
+    thrashing: 0.02,
+    // Share of the time in which all tasks of a control group that hits its limit wait for memory.
+    groupPressure: 0.20,
     // Allocations per second that reclaim memory themselves.
     stalls: 10,
     // Allocations per second that move pages themselves to get contiguous memory.
@@ -96,7 +103,7 @@
     notRankedTypes: 'malloc-[0-9]+.*|mbuf_packet|pcpu_get_vm_areas',
     // Pools that are meant to be full, so that their limit raises no alert.
     fullByDesign: 'memcg|hugetlb|zswap',
-    fullByDesignTypes: 'buffer_(space|headers)|tcp_time_wait',
+    fullByDesignTypes: 'buffer_(space|headers)|tcp_time_wait|vnodes',
     // Zones of uma(9) without which an allocation still succeeds: buckets, the cache of pages, tags that have a reserve.
     failsRoutinely: '[0-9]+ Bucket|vm pgcache|vmem btag',
     // Caches that the kernel reclaims on demand. They leak only if they grow although memory is short.

@@ -20,10 +20,14 @@ local lib = import 'lib/rules.libsonnet';
         interval: c.interval,
         rules: [
           record(l.total, l.one('memstat_memory_total_bytes')),
-          record('instance:memstat_available:ratio', '%s / %s' % [l.one('memstat_memory_available_bytes'), l.total]),
-          record('instance:memstat_pressure_full:rate5m', l.by([], 'rate(%s[5m])' % l.of('memstat_pressure_stall_seconds_total', 'kind="full"'))),
+          // Huge pages that an administrator set aside are not there for programs, even if most of them are in use.
+          record('instance:memstat_available:ratio', '%s / (%s - %s or %s)' % [
+            l.one('memstat_memory_available_bytes'), l.total, l.one('memstat_accounted_bytes', 'part="hugetlb"'), l.total
+          ]),
+          // Of a host that is scraped every five minutes there is one sample in five minutes.
+          record('instance:memstat_pressure_full:rate5m', l.by([], l.rate('memstat_pressure_stall_seconds_total', 'kind="full"'))),
           record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (%s)' % [
-            l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))
+            l.host, l.by(['zone'], l.rate('memstat_allocation_stalls_total'))
           ]),
         ],
       },

@@ -83,6 +83,9 @@ QUICK = [
     ("a", "memstat_memcg_kernel_bytes", 'group="/grows"', 100 * MIB, a_day(2.4 * GIB)),
     ("a", "memstat_memcg_anonymous_bytes", 'group="/grows"', 100 * MIB, None),
     ("a", "memstat_type_limit_bytes", kind("memcg", "/grows"), GIB, None),
+    ("b", "memstat_refaulted_pages_total", 'kind="file"', 0, a_minute(1e6)),
+    ("a", "memstat_memcg_pressure_stall_seconds_total", 'group="/held",kind="full"', 0, a_minute(30)),
+    ("a", "memstat_memcg_events_total", 'group="/held",event="high"', 0, a_minute(600)),
     ("a", "memstat_memcg_tasks", 'group="/held"', 10, lambda _: 89),
     ("a", "memstat_memcg_tasks_limit", 'group="/held"', 100, None),
     ("a", "memstat_memcg_groups_left_out", "", 0, lambda _: 3),
@@ -114,7 +117,7 @@ STUCK, WRONG_CLOCK, GONE, DOWN = "stuck", "clock", "gone", ("down1", "down2", "d
 def series(host, name, labels=""):
     own = dict(part.replace('"', "").split("=") for part in labels.split(",") if part)
     job = "memstatd-lost" if host == "lost" else "memstatd"
-    return tuple(sorted({**own, "__name__": name, "job": job, "instance": host}.items()))
+    return tuple(sorted({**own, "__name__": name, "job": own.get("job", job), "instance": host}.items()))
 
 
 def scraper(entries, trouble):
@@ -136,6 +139,9 @@ def scraper(entries, trouble):
             late = passed if host == STUCK else 5
             found[series(host, "memstat_poll_timestamp_seconds")] = now - late - (HOUR if is_wrong and host == WRONG_CLOCK else 0)
             found[series(host, "memstat_poll_age_seconds")] = late
+        for number in range(3):  # a job whose hosts agree with each other
+            found[series(f"clock{number}", "memstat_poll_timestamp_seconds", 'job="memstatd-clock"')] = now - 5 - (HOUR if is_wrong else 0)
+            found[series(f"clock{number}", "memstat_poll_age_seconds", 'job="memstatd-clock"')] = 5
         return found
     return scrape
 

@@ -27,7 +27,7 @@ PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-pipes-full": FAILS | {"MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-tables-full": FAILS | NOTABLE | {"MemstatLimitHit", "MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-dtmalloc-live": FAILS | NOTABLE | {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
-    "freebsd-15.0-amd64-2cpu-killed": FAILS | {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill"},
+    "freebsd-15.0-amd64-2cpu-killed": FAILS | {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill", "MemstatThrashing"},
     "freebsd-15.0-amd64-2cpu-scattered": FOUND | {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
     "linux-5.10-evidence-v1": NOTABLE,  # a group is full of programs
     "linux-6.1-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},  # a mount is full, and a group was refused a fork

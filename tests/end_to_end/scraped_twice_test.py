@@ -63,7 +63,7 @@ class ScrapedTwice(unittest.TestCase):
                 names = {rule["alert"] for group in yaml.safe_load(file)["groups"] for rule in group["rules"] if "alert" in rule}
             troubled_hosts.write_history(directory, ["", *(f'{label}="second"' for label in labels_of_examples())])
             wanted = {(name, host) for name in names - troubled_hosts.OF_OTHERS for host in troubled_hosts.HOSTS}
-            wanted |= {("MemstatWatchdog", None), ("MemstatJobAbsent", None), ("MemstatManyHostsDown", None), ("MemstatHostVanished", "vanished"), ("MemstatPollStuck", "stuck")}
+            wanted |= {("MemstatWatchdog", None), ("MemstatJobAbsent", None), ("MemstatManyHostsDown", None), ("MemstatHostVanished", "vanished"), ("MemstatHostVanished", "lost"), ("MemstatPollStuck", "stuck")}
             wanted |= {("MemstatDaemonMissing", f"down{number}") for number in range(3)}
             with prometheus_server.Prometheus(directory, None, config=config(rules, page.address)) as server:
                 self.fire(server, wanted)

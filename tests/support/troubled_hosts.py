@@ -16,7 +16,7 @@ HOSTS = ("one", "two")
 # growth in the rest of its windows.
 
 # Alerts of a host, each once for each of HOSTS; the other alerts are about a job, or about hosts that do not answer.
-OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatDaemonUnsteady", "MemstatHostVanished", "MemstatPollStuck"}
+OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatServerClockWrong", "MemstatDaemonMissing", "MemstatDaemonUnsteady", "MemstatHostVanished", "MemstatPollStuck"}
 
 
 def a_minute(rate):
@@ -69,6 +69,9 @@ PAGE = {
     "memstat_negative_dentries": [("", 20e6)],
     "memstat_memcg_kernel_bytes": [('group="/web"', grows(600 * MIB, 4800 * MIB, 1 / 8)), ('group="/slow"', grows(100 * MIB, 120 * MIB))],
     "memstat_memcg_anonymous_bytes": [('group="/web"', MIB), ('group="/slow"', MIB)],
+    "memstat_memcg_pressure_stall_seconds_total": [('group="/web",kind="full"', a_minute(600))],
+    "memstat_memcg_events_total": [('group="/web",event="high"', a_minute(6000))],
+    "memstat_refaulted_pages_total": [('kind="file"', a_minute(1e7))],
     "memstat_memcg_tasks": [('group="/web"', 99)],
     "memstat_memcg_tasks_limit": [('group="/web"', 100)],
     "memstat_memcg_groups_left_out": [("", 3)],
@@ -126,7 +129,7 @@ def recorded(end):
                 yield line(name, ['job="memstatd"', f'instance="{host}"', labels], figure(value, now), now)
     for now in range(end - HOUR, end, 600):
         yield line("instance:memstat_series:sum", ['job="memstatd"', 'instance="vanished"'], 900, now)
-        yield line("job:memstat_hosts:count", ['job="memstatd-lost"'], 3, now)
+        yield line("instance:memstat_series:sum", ['job="memstatd-lost"', 'instance="lost"'], 900, now)
 
 
 def scraped(end, label_sets):

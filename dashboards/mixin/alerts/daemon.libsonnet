@@ -38,9 +38,17 @@ function(c, l)
         'daemon',
       ),
       // Aggregated by host first: while one of a host's two targets answers, the host is not missing.
+      // A host of a job that is federated without `up` has none when it dies.
       l.alert(
         'MemstatDaemonMissing',
-        l.by([], 'up{%s}' % c.upSelector) + ' == 0',
+        |||
+          %(up)s == 0
+          or 0 * last_over_time(instance:memstat_series:sum[2h])
+            unless on (%(host)s) %(poll)s
+            unless on (%(fleet)s) up{%(selector)s}
+            unless on (%(host)s) up
+            and on (%(fleet)s) count by (%(fleet)s) (%(poll)s)
+        ||| % { up: l.by([], 'up{%s}' % c.upSelector), host: l.host, fleet: l.fleet, poll: l.of('memstat_poll_timestamp_seconds'), selector: c.upSelector },
         '4m', 'warning', 'daemon',
         'memstatd does not answer on ' + l.hostName,
         l.hostName + ': Prometheus has had no page of memstatd for 4 minutes.',
@@ -128,10 +136,10 @@ function(c, l)
       // The boot time moves forward. A clock that is set after boot moves it back a little, at most once per boot.
       l.alert(
         'MemstatRepeatedReboots',
-        l.by([], 'changes(%s[1h]) >= 3 and time() - %s < 3600 unless resets(%s[1h]) >= 5' % [boot, boot, boot]),
+        l.by([], 'changes(%s[6h]) >= 4 and time() - %s < 7200 unless resets(%s[6h]) >= 5 or changes(%s[1h]) >= 3 and time() - %s < 3600 unless resets(%s[1h]) >= 5' % [boot, boot, boot, boot, boot, boot]),
         '12m', 'warning', 'daemon',
         l.hostName + ' boots repeatedly',
-        l.hostName + ' booted ' + l.number + ' times within an hour.',
+        l.hostName + ' booted ' + l.number + ' times within {{ if ge $value 4.0 }}six hours{{ else }}an hour{{ end }}.',
       ),
       // The boot or start time goes back and forth: the target is a load balancer, or a name with two addresses.
       l.alert(
@@ -142,12 +150,10 @@ function(c, l)
         l.hostName + ': figures come from different memstatds in turn, as their start times show. The target is a load balancer or a name with several addresses. All figures of this host are meaningless.',
         'daemon',
       ),
-      // With a correct clock, the last poll was `age` before the scrape. Another alert detects polls that do not advance.
+      // Another alert detects polls that do not advance.
       l.alert(
         'MemstatClockWrong',
-        'abs(%s) > %d' % [
-          l.by([], '%s + (%s < 120) - timestamp(%s)' % [l.of('memstat_poll_timestamp_seconds'), l.of('memstat_poll_age_seconds'), l.of('memstat_poll_timestamp_seconds')]), c.clockDifference
-        ],
+        '%s unless on (%s) %s' % [l.clockDifference, l.fleet, l.mostClocksDiffer],
         '4m', 'warning', 'daemon',
         'The clock is wrong on ' + l.hostName,
         l.hostName + ': its clock differs from that of Prometheus by {{ $value | humanizeDuration }}; times in its log, and when it booted, are wrong.',

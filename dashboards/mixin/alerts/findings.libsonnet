@@ -11,8 +11,11 @@ function(c, l)
     or %(before)s %(level)s
       unless on (%(host)s) %(poll)s
   ||| % {
-    now: l.one('memstat_finding', matchers, ['cause', 'object']),
-    before: l.by(['cause', 'object'], 'last_over_time(%s[%s])' % [l.of('memstat_finding', matchers), c.findingKept]),
+    local finding = l.of('memstat_finding', matchers),
+    // Under a new label: two series with the same labels would fail the rule for all hosts.
+    local merged(expr) = l.by(['cause', 'about'], l.withoutIds('label_replace(%s, "about", "$1", "object", "(.*)")' % expr, 'about')),
+    now: merged(finding),
+    before: merged('last_over_time(%s[%s])' % [finding, c.findingKept]),
     level: level,
     host: l.host,
     poll: l.of('memstat_poll_timestamp_seconds'),
@@ -21,6 +24,8 @@ function(c, l)
   local labelled(expr) = std.foldl(
     function(so_far, one) 'label_replace(%s, "%s", "%s", "%s", "%s")' % [so_far, one[0], one[1], one[2], one[3]],
     [
+      ['object', '$1', 'about', '(.*)'],
+      ['about', '', '', ''],
       ['allocator', '$1', 'object', '([^/]+)/.+'],
       ['type', '$1', 'object', '[^/]+/(.+)'],
       ['allocator', 'memcg', 'object', '/.*'],
@@ -33,9 +38,10 @@ function(c, l)
     ],
     std.rstripChars(expr, '\n')
   );
-  // A word of memstat_finding_info, or `otherwise` if the daemon does not serve it.
+  // A word of memstat_finding_info, or `otherwise` if the daemon does not serve it. The object is a name with * for an ID.
+  local object = '(reReplaceAll `[*]` `.*` (reReplaceAll `([\\\\.+()|?{}^$\\[\\]])` `\\$1` $labels.object))';
   local info(before, word, after, otherwise) =
-    '{{ with printf `memstat_finding_info{%s,cause=%%q,object=%%q,%s!=""}` %s $labels.cause $labels.object | query }}' % [l.hostMatchers, word, l.hostArguments]
+    '{{ with printf `memstat_finding_info{%s,cause=%%q,object=~%%q,%s!=""}` %s $labels.cause ' % [l.hostMatchers, word, l.hostArguments] + object + ' | query }}'
     + before + '{{ (first .).Labels.' + word + ' }}' + after + '{{ else }}' + otherwise + '{{ end }}';
   local named = '{{ $labels.cause }}{{ with $labels.object }} of {{ . }}{{ end }}';
   local alert(name, severity, expr) =

@@ -10,7 +10,7 @@ function(c, l)
   // changed type would make of them, fail the rule for all hosts.
   local ofPods(expr) = 'label_replace(label_replace(%s, "type", "$1", "path", "(.+)"), "path", "", "", "")' % l.by(
     ['allocator', 'path', 'pod_uid'],
-    'label_replace(label_replace(%s, "path", "$1", "type", "(.+)"), "path", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr
+    l.withoutIds('label_replace(label_replace(%s, "path", "$1", "type", "(.+)"), "path", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr, 'path')
   );
   // Includes a group that was created since then and lost a process before it was first seen.
   local lacking = '(increase(%(f)s[15m]) > 0.5 or (%(f)s > 0 unless %(f)s offset 15m and on (%(host)s) %(poll)s offset 15m))' % {
@@ -84,6 +84,16 @@ function(c, l)
       '10m', 'info', 'group',
       'A control group is slowed down by its limit on ' + l.hostName,
       l.hostName + ': control group {{ $labels.type }}' + l.podName + ' hit its limit ' + l.number + ' times a minute, and had to reclaim memory each time.',
+    ),
+    // It hits its limit, or memory.high, all the time, and its programs wait for that.
+    l.alert(
+      'MemstatControlGroupThrottled',
+      l.by(['group'], 'rate(%s[15m]) > %g' % [l.of('memstat_memcg_pressure_stall_seconds_total', 'kind="full"'), c.groupPressure])
+      + ' and on (%s, group) %s' % [l.host, l.by(['group'], 'rate(%s[15m]) > 1 / 60' % l.of('memstat_memcg_events_total', 'event=~"high|max"'))],
+      '50m', 'warning', 'group',
+      'A control group waits for memory on ' + l.hostName,
+      l.hostName + ': for ' + l.percent + ' of the last 15 minutes, and for an hour, no program of control group {{ $labels.group }}' + l.podName
+      + ' could run, because it is at its limit or at memory.high.',
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',

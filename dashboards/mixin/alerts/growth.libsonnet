@@ -45,7 +45,7 @@ function(c, l)
     quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };
   // A little growth over the week and in each half of it, too slow to show in days. A type that was too small to be recorded
-  // a week ago counts as grown.
+  // a week ago counts as grown if it grew on the last day, too: otherwise it only has another name.
   local week = |||
     %(week)s > on (%(host)s) group_left () clamp_max(%(share)s * %(total)s, %(most)s)
     %(halves)s
@@ -56,7 +56,9 @@ function(c, l)
     // Growth between two times; no result if the type was not recorded at one of them.
     local between(from, to) = '(%s - %s)' % [before(to), before(from)],
     host: l.host,
-    week: '(%s - %s or %s)' % [before(0), before(7), before(0)],
+    week: '(%s - %s or %s and %s > on (%s) group_left () clamp_max(%g * %s, %d))' % [
+      before(0), before(7), before(0), between(1, 0), l.host, c.leakWeek / 28, l.total, c.leakWeekMost / 28
+    ],
     share: '%g' % c.leakWeek,
     most: '%d' % c.leakWeekMost,
     total: l.total,

@@ -10,8 +10,9 @@ function(c, l)
   local configured = 'unless on (%s) %s' % [l.hostAnd(type), l.of('memstat_type_limit_configured')];
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
-  // Growth in both halves of the time is required, so that a single step, such as a lowered limit, is not extrapolated. A
-  // type that was not followed then has grown by more, if its host was scraped.
+  // Growth in both halves of the time is required, so that a single step, such as a lowered limit, is not extrapolated, and
+  // about as much in the second half, because a table that levels off is not extrapolated either. A type that was not followed
+  // then has grown by more, if its host was scraped.
   local growsTo(hours, back, half, least) = |||
     predict_linear(%(used)s[%(back)s], %(seconds)s) > 1
     and %(used)s > 0.5
@@ -20,6 +21,7 @@ function(c, l)
     unless %(used)s - %(used)s offset %(back)s <= %(least)s
     unless %(used)s - %(used)s offset %(half)s <= %(part)s
     unless %(used)s offset %(half)s - %(used)s offset %(back)s <= %(part)s
+    unless %(used)s - %(used)s offset %(half)s < 0.85 * (%(used)s offset %(half)s - %(used)s offset %(back)s)
   ||| % {
     used: used,
     back: back,
@@ -102,9 +104,12 @@ function(c, l)
     ],
     // These wait for a quarter of an hour or longer, so evaluating every few minutes is enough.
     tables: [
+      // Not a zone of uma(9) most of whose limit is taken by items that are cached and free.
       typeAlert(
         'MemstatNearLimit',
-        '%s > %g %s' % [used, c.nearLimit, configured],
+        '%s > %g %s unless on (%s) %s > 0.5 * %s' % [
+          used, c.nearLimit, configured, l.hostAnd(type), l.one('memstat_type_free_objects', 'allocator="uma"', type), l.one('memstat_type_limit_objects', 'allocator="uma"', type)
+        ],
         '15m', 'warning', 'A kernel limit is almost reached',
         typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
       ),

@@ -93,10 +93,33 @@ function(c, l)
       ),
       l.alert(
         'MemstatMemoryPressureSome',
-        l.by([], 'rate(%s[5m]) > %g' % [l.of('memstat_pressure_stall_seconds_total', 'kind="some"'), c.pressureSome]),
+        l.by([], '(%s) > %g' % [l.rate('memstat_pressure_stall_seconds_total', 'kind="some"'), c.pressureSome]),
         '10m', 'warning', 'memory',
         'Some programs wait for memory most of the time on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
+      ),
+      // For kernels without pressure stall information, and for swap.
+      l.alert(
+        'MemstatThrashing',
+        |||
+          %(page)d * 60 * (
+            sum by (%(host)s) (%(refaults)s)
+            or %(in)s < %(out)s
+            or %(out)s
+          )
+          / on (%(host)s) %(total)s > %(share)s
+        ||| % {
+          page: 4096,
+          host: l.host,
+          refaults: l.by(['kind'], 'rate(%s[10m])' % l.of('memstat_refaulted_pages_total')),
+          'in': l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="in"')),
+          out: l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="out"')),
+          total: l.total,
+          share: '%g' % c.thrashing,
+        },
+        '10m', 'warning', 'memory',
+        'Memory is read again and again on ' + l.hostName,
+        l.hostName + ': ' + l.percent + ' of the memory is read again each minute soon after its reclaim, or moves to swap and back.',
       ),
       // Free memory of a zone, as counted by the page allocator. Only a few callers may use the reserve; all others stall.
       l.alert(

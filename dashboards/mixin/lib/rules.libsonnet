@@ -32,6 +32,8 @@ function(config) {
   // two names of a pod, counts once. Every join uses this, because PromQL fails for all hosts if one side has duplicates.
   by(labels, expr):: 'max by (%s) (%s)' % [self.hostAnd(labels), expr],
   one(metric, matchers='', labels=[]):: self.by(labels, self.of(metric, matchers)),
+  // In five minutes, or in eleven if there are not two samples in five.
+  rate(metric, matchers=''):: local it = self.of(metric, matchers); 'rate(%s[5m]) or rate(%s[11m])' % [it, it],
   // Control groups of version 2 also count the events of groups below them, so the deepest group is where it happened.
   deepest(expr):: |||
     %(expr)s
@@ -41,6 +43,9 @@ function(config) {
       "type", "$1", "parent", "(.+)"
     )
   ||| % { expr: expr, host: host },
+  // Containers of Docker and Podman get a new ID each time that they start: "docker-*.scope", so that each start is not a group of
+  // its own.
+  withoutIds(expr, label):: 'label_replace(%s, "%s", "$1*$2", "%s", "(/.*[/-])[0-9a-f]{64}([.]scope|/.*)?")' % [expr, label, label],
   // Metrics with one series per host.
   total:: 'instance:memstat_memory_total_bytes:max',
   // A comparison with a share of each host's memory.
@@ -72,6 +77,18 @@ function(config) {
   // Matchers for the alert's own host in a query within a text, and their arguments.
   hostMatchers:: hostMatchers,
   hostArguments:: hostArguments,
+
+  // Hosts whose clock differs from that of Prometheus, with the difference. With a correct clock, the last poll was `age` before
+  // the scrape.
+  clockDifference:: 'abs(%s) > %d' % [
+    local poll = self.of('memstat_poll_timestamp_seconds');
+    self.by([], '%s + (%s < 120) - timestamp(%s)' % [poll, self.of('memstat_poll_age_seconds'), poll]), config.clockDifference
+  ],
+
+  // Jobs most of whose hosts disagree with Prometheus, with their share.
+  mostClocksDiffer:: '(count by (%s) (%s) >= %d) / count by (%s) (%s) > 0.5' % [
+    self.fleet, self.clockDifference, config.fewestHostsDown, self.fleet, self.one('memstat_poll_timestamp_seconds')
+  ],
 
   record(name, expr):: { record: name, expr: expr },
 
