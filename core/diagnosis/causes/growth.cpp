@@ -12,6 +12,7 @@ namespace memstat::causes::growth {
 namespace {
 
 constexpr std::string_view kUnaccountedGrowth = "unaccounted_growth";
+constexpr std::string_view kUnknownGrowth = "memory_growth";
 
 struct Kind {
   std::string_view name;
@@ -247,7 +248,7 @@ constexpr std::array kKinds{
          .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
          .inspection = "page-tables",
          .runbook = "MemstatLeakSuspected"},
-    Kind{.name = "memory_growth",
+    Kind{.name = kUnknownGrowth,
          .allocator = "account",
          .types = {"*"},
          .what = "",
@@ -329,6 +330,8 @@ void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding
 /// Smaller growth, below a thousandth of memory or a tenth of the earlier amount, is a finding only if it will reach a limit
 /// soon.
 constexpr double kWorthShare = 1e-3;
+/// The same of a part whose holder nobody can name.
+constexpr double kWorthShareOfUnknown = 5e-3;
 
 bool is_more_urgent(const Finding& a, const Finding& b) {
   if (a.severity != b.severity) return a.severity < b.severity;
@@ -437,8 +440,9 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const auto to_limit = outlook(growth, growth.limit_seconds);
     const auto to_end = outlook(growth, growth.memory_seconds);
     const double before = growth.now - growth.gain;
-    const bool is_worth =
-        growth.is_bytes ? evidence.share(growth.gain * kind.brings) >= kWorthShare : growth.gain >= 0.1 * before;
+    const bool is_worth = growth.is_bytes ? evidence.share(growth.gain * kind.brings) >=
+                                                (kind.name == kUnknownGrowth ? kWorthShareOfUnknown : kWorthShare)
+                                          : growth.gain >= 0.1 * before;
     if (!is_worth && !to_limit) continue;
     const bool is_soon = (to_limit && !is_of_boot(evidence, growth, *to_limit)) || (to_end && !is_of_boot(evidence));
     const std::string what = !kind.what.empty()                      ? std::string(kind.what)

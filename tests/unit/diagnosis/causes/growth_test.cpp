@@ -148,6 +148,14 @@ TEST(Growth, OfLittleMemoryIsNotAFinding) {
   EXPECT_FALSE(is_ruled_out(machine.evidence, "file_leak"));
 }
 
+TEST(Growth, OfAPartWithoutAHolderIsAFindingFromHalfAHundredthOfMemoryOn) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "slab_reclaimable", 500 * kMiB, 80 * kMiB, 7000);
+  EXPECT_EQ(machine.words(), "");
+  machine.growing("account", "slab_reclaimable", 500 * kMiB, 83 * kMiB, 7000);
+  EXPECT_EQ(machine.words(), "notable memory_growth");
+}
+
 TEST(Growth, TogetherIsOneFinding) {
   EvidenceOfMachine machine;
   GrowthEvidence& files = machine.growing("table", "files", 50000, 20000, 7000);
