@@ -36,6 +36,12 @@ function(c, l)
     l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
+  // ": 4096 of 4096", if both are counted.
+  local counted =
+    local figure(metric) = 'max(%s{%s,allocator=%%q,type=%%q})' % [metric, l.hostMatchers];
+    local arguments = '%s $labels.allocator $labels.type' % l.hostArguments;
+    '{{ with printf `%s` %s | query }}: {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_objects') + ' and ' + figure('memstat_type_limit_objects'), arguments + ' ' + arguments]
+    + '{{ with printf `%s` %s | query }} of {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_limit_objects') + ' and ' + figure('memstat_type_objects'), arguments + ' ' + arguments];
   {
     now: [
       // All alerts on limits use this series, so that the limits of all types are evaluated once.
@@ -65,7 +71,7 @@ function(c, l)
         },
         '0m', 'critical', 'A kernel limit is reached',
         typeName + ' is at its limit, and requests for more wait or fail'
-        + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
+        + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}' + counted + '.'
       ),
       // Hardly anything works without files. Once none is left, nobody can log in.
       typeAlert(
