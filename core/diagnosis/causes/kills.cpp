@@ -187,6 +187,31 @@ void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& f
   }
 }
 
+/// Kills in groups that the log does not name: the line that does is missing before 4.19 and where only part of the log is
+/// kept.
+bool is_in_unnamed_group(const Evidence& evidence, const KillEvidence& kill) {
+  return kill.is_of_group && kill.limit_group.empty() && !kill.is_requested && is_recent(evidence, kill);
+}
+
+void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto kills = static_cast<double>(std::count_if(
+      evidence.kills.begin(), evidence.kills.end(), [&](const auto& kill) { return is_in_unnamed_group(evidence, kill); }));
+  const KillEvidence* const victim = last_victim(evidence, true);
+  if (kills == 0 || victim == nullptr) return;
+  const std::string limit = victim->limit_bytes > 0 ? " of " + bytes_text(victim->limit_bytes) : std::string();
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 counted(kills, "process", "processes") + " killed at a control group's limit" + limit);
+  finding.fact({.text = counted(kills, "kill") + " in the kernel's log, which does not name the group",
+                .source = std::string(kLogEvents),
+                .value = kills});
+  add_victim(*victim, finding);
+  finding.bytes = victim->limit_bytes;
+  finding.by("process", short_name(victim->command) + " (pid " + std::to_string(victim->pid) + ")");
+  finding.leads_to("The killed process is only the victim. The cause is what grew in its group.");
+  finding.then("journalctl -k --since -1h --grep oom -n 50").then("memstatctl types --allocator memcg --sort failures");
+  note_end(evidence, {}, victim, finding);
+}
+
 /// Before the kernel kills for the whole machine, it makes the failing allocation reclaim memory, and counts that.
 bool was_never_short(const Evidence& evidence) {
   constexpr double kWellAbove = 0.1;  // far above the zones' reserves
@@ -255,6 +280,7 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
   }
   if (found.size() != begin || evidence.moved(kKills) <= 0) return;
   add_groups_of_log(evidence, cause, found);
+  if (found.size() == begin) add_unnamed_group(evidence, cause, found);
   if (found.size() == begin) add_unknown_groups(evidence, cause, found);
 }
 
@@ -356,7 +382,10 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   });
   const bool is_logged =
       last_victim(evidence, false) != nullptr;  // a kill for the whole machine, in addition to those in groups
-  if (!is_logged && (is_of_group || was_never_short(evidence) || !logged_groups(evidence, "/").empty())) return;
+  const bool is_unnamed = std::any_of(evidence.kills.begin(), evidence.kills.end(),
+                                      [&](const KillEvidence& kill) { return is_in_unnamed_group(evidence, kill); });
+  if (!is_logged && (is_of_group || is_unnamed || was_never_short(evidence) || !logged_groups(evidence, "/").empty()))
+    return;
   const std::vector<ShortZone> zones = short_zones(evidence);
   if (is_contradicted(evidence, zones)) return add_contradicted(evidence, cause, kills, zones, found);
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;

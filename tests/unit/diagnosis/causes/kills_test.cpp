@@ -226,6 +226,23 @@ TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
 }
 
+TEST(Kills, OfAGroupThatTheLogDoesNotNameAreNotOfTheMachine) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.evidence.kills = {{.command = "cache",
+                             .constraint = "",
+                             .group = "",
+                             .pid = 7,
+                             .program_bytes = 1e8,
+                             .is_of_group = true,
+                             .limit_bytes = 200 * EvidenceOfMachine::kMiB,
+                             .seconds_ago = 2}};
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(found[0].headline, "1 process killed at a control group's limit of 200 MiB");
+  EXPECT_EQ(found[0].who.at(0).name, "cache (pid 7)");
+}
+
 TEST(Kills, OfAGroupWithAHostileNameAreShownByACommandThatIsSafeToPaste) {
   EvidenceOfMachine machine;
   constexpr std::string_view kName = "/x';reboot;'";
