@@ -30,10 +30,9 @@ bool is_other_view(const GrowthSeries& series) {
 /// The allocator whose types explain a part of the summary.
 std::string_view allocator_of_part(std::string_view part) {
   static constexpr std::pair<std::string_view, std::string_view> kParts[] = {
-      {"slab_unreclaimable", "slab"}, {"slab_reclaimable", "slab"},
-      {"vmalloc", "vmalloc"},         {"percpu", "percpu"},
-      {"hugetlb", "hugetlb"},         {"cma", "cma"},
-      {"sockets", "socket"},          {"kmem", "malloc"}};
+      {"slab_unreclaimable", "slab"}, {"slab_reclaimable", "slab"}, {"vmalloc", "vmalloc"},
+      {"percpu", "percpu"},           {"hugetlb", "hugetlb"},       {"cma", "cma"},
+      {"sockets", "socket"}};
   for (const auto& [name, allocator] : kParts) {
     if (name == part) return allocator;
   }
@@ -169,15 +168,30 @@ class Ranker {
     return sum;
   }
 
+  /// Growth in bytes of what FreeBSD's kmem consists of: malloc types and zones, whether or not they have rows, since a
+  /// cache or a step fills kmem as well. Zones of malloc(9) hold malloc types.
+  [[nodiscard]] double gain_within_kmem() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+      const GrowthSeries& series = series_[i];
+      const bool is_zone = series.allocator == "uma" && !series.name.starts_with("malloc-");
+      if (judged_[i] && (is_zone || series.allocator == "malloc")) sum += std::max(bytes_gained(series, tests_[i]), 0.0);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] double gain_within_part(std::string_view part) const {
+    if (part == "kmem") return gain_within_kmem();
+    const std::string_view allocator = allocator_of_part(part);
+    return allocator.empty() ? 0 : gain_of_types(allocator);
+  }
+
   void drop_explained() {
     std::vector<bool> is_explained(series_.size());
     for (const Growth& row : ranking_.growing) {
       const GrowthSeries& series = series_[row.series];
       const double enough = kExplainedShare * row.test.gain;
-      if (is_part(series)) {
-        const std::string_view allocator = allocator_of_part(series.name);
-        is_explained[row.series] = !allocator.empty() && gain_of_types(allocator) >= enough;
-      }
+      if (is_part(series)) is_explained[row.series] = gain_within_part(series.name) >= enough;
       if (series.allocator != "memcg") continue;
       const std::string below = series.name == "/" ? series.name : series.name + "/";
       is_explained[row.series] = std::any_of(ranking_.growing.begin(), ranking_.growing.end(), [&](const Growth& other) {

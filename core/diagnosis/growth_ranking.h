@@ -57,7 +57,8 @@ struct GrowthRanking {
 
 /// Ranks the series. All series have their points at the same times; one with fewer points than the longest appeared or
 /// disappeared within the window and is not judged. Rows that another row explains are omitted: a part of the summary
-/// if the types of its allocator grow by as much, a control group if one of its children does. Allocates.
+/// if the types of its allocator grow by as much (kmem: zones and caches, too), a control group if one of its children
+/// does. Allocates.
 GrowthRanking rank_growth(std::span<const GrowthSeries> series, const GrowthOptions& options);
 
 }  // namespace memstat

@@ -140,7 +140,7 @@ void set_aside_work(GrowthReport& report) {
 void write_row(JsonWriter& json, const GrowthReport& report, const Growth& row) {
   const GrowthSeries& series = report.series[row.series];
   json.field("allocator", series.allocator).field("type", series.name).field("of", series.is_bytes ? "bytes" : "objects");
-  json.field("now", std::llround(series.points.back().amount)).field("grew", std::llround(row.gain));
+  json.field("now", std::llround(row.now)).field("grew", std::llround(row.gain));
   json.field("shape", to_string(row.test.shape));
   if (series.is_cache) json.field("cache", true);
   if (row.together.empty()) return;

@@ -62,7 +62,21 @@ TEST(RankGrowth, TypesThatGrowByAnObjectEachAreOneRow) {
   ASSERT_THAT(names(series, ranking.growing), ElementsAre("slab kmalloc-8k", "slab filp"));
   EXPECT_THAT(ranking.growing[1].together, UnorderedElementsAre(0U, 2U, 4U));
   EXPECT_DOUBLE_EQ(ranking.growing[1].gain, 50 * 59 * (192 + 256 + 24)) << "the table counts the same files once more";
+  EXPECT_DOUBLE_EQ(ranking.growing[1].now, (1000 + 50 * 59) * (192 + 256 + 24)) << "of the same types";
   EXPECT_THAT(ranking.set_aside, IsEmpty());
+}
+
+TEST(RankGrowth, KmemIsExplainedByItsZonesAndCaches) {
+  std::vector<GrowthSeries> series{rising("account", "kmem", 50, 1000), rising("uma", "socket", 30, 1000)};
+  EXPECT_THAT(names(series, rank_growth(series, {}).growing), ElementsAre("uma socket"));
+  series[1] = rising("uma", "VNODE", 30, 1000);
+  series[1].is_cache = true;
+  EXPECT_THAT(rank_growth(series, {}).growing, IsEmpty()) << "files that were written";
+  series[1] = rising("uma", "malloc-64", 30, 1000);
+  EXPECT_THAT(names(series, rank_growth(series, {}).growing), ElementsAre("account kmem", "uma malloc-64"))
+      << "a zone of malloc(9) is the same memory as its types";
+  series[1] = rising("malloc", "temp", 10, 1000);
+  EXPECT_THAT(names(series, rank_growth(series, {}).growing), ElementsAre("account kmem", "malloc temp")) << "a fifth of it";
 }
 
 TEST(RankGrowth, ACacheIsSetAsideUntilReclaimLeavesItAsItIs) {
