@@ -138,8 +138,8 @@ Severity urgency_of(const Finding& finding) {
 auto rank_of(const Finding& finding) {
   const double left =
       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
-  return std::tuple(is_general(finding), urgency_of(finding), finding.is_past, left, finding.certainty, -finding.bytes,
-                    -finding.refused);
+  return std::tuple(is_general(finding), urgency_of(finding), finding.is_past, finding.is_paused, left, finding.certainty,
+                    -finding.bytes, -finding.refused);
 }
 
 /// Growth is as urgent as what it leads to, and is the cause: of its group's limit, or of how large a part of memory is.
@@ -201,7 +201,7 @@ void leave_out_symptoms(Findings& found) {
 /// Among findings of equal urgency and certainty, puts those first that concern the most memory, including symptoms.
 void put_largest_first(Findings& found) {
   const auto kind = [](const Finding& finding) {
-    return std::tuple(is_general(finding), urgency_of(finding), finding.is_past,
+    return std::tuple(is_general(finding), urgency_of(finding), finding.is_past, finding.is_paused,
                       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0, finding.certainty);
   };
   for (auto begin = found.begin(); begin != found.end();) {

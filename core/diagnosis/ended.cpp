@@ -13,6 +13,10 @@ std::optional<double> ended(const Evidence& evidence, const Count& count) {
   return has_ended ? std::optional(count.still) : std::nullopt;
 }
 
+bool has_paused(const Evidence& evidence, const Count& count) {
+  return count.recent > 0 && evidence.poll_seconds > 0 && count.still >= 2 * evidence.poll_seconds;
+}
+
 std::string last_time_text(const std::optional<double>& ago) {
   return ago ? ", the last one " + duration_words(*ago) + " ago" : std::string();
 }

@@ -25,6 +25,21 @@ std::optional<double> ended(const Evidence& evidence, std::string_view metric, W
   return least;
 }
 
+/// Whether a failure was counted recently, but not at the last two polls. It may go on, yet what is full now comes first.
+bool has_paused(const Evidence& evidence, const Count& count);
+
+/// The same for those samples of a metric that `is_wanted` accepts.
+template <typename Wanted>
+bool has_paused(const Evidence& evidence, std::string_view metric, Wanted is_wanted) {
+  bool is_any = false;
+  for (const MetricEvidence& one : evidence.samples(metric)) {
+    if (one.change.recent <= 0 || !is_wanted(one)) continue;
+    if (!has_paused(evidence, one.change)) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
 /// ", the last one 5 min ago"; "" without seconds.
 std::string last_time_text(const std::optional<double>& ago);
 

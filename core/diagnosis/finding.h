@@ -66,6 +66,7 @@ struct Finding {
   double refused = 0;                      ///< for ranking: requests that failed or waited recently
   std::string unnamed = {};                ///< why no holder is named; "": one is, or its cause asks for none
   bool is_past = false;                    ///< from before the first poll: ranked last within its severity
+  bool is_paused = false;                  ///< not counted lately: ranked below what is so now, within its severity
   std::vector<std::string> explains = {};  ///< headlines of the findings that this one explains
 
   Finding& is_about(std::string_view allocator, std::string_view type) {

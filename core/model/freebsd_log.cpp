@@ -140,6 +140,12 @@ bool add_freebsd_fields(const LoggedEvent& event, LogFieldList& fields) {
       fields.add("command", between_last(line, " (", ")"));
       return true;
     case LogEvent::kAcceptQueueFull: add_queue(line, fields); return true;
+    case LogEvent::kCacheLeaked:  // "Freed UMA keg (ZONE) was not empty (240 items).  Lost 26 pages of memory."
+      if (!line.starts_with("Freed UMA keg (")) return false;
+      fields.add("zone", between_last(line, "UMA keg (", ") was not empty ("));
+      fields.add_number("items", digits_behind(line, ") was not empty ("));
+      fields.add_number("pages", digits_behind(line, " Lost "));
+      return true;
     case LogEvent::kPipesFull:
     case LogEvent::kSwapTableFull: return true;
     default: return false;

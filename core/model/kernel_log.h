@@ -81,7 +81,8 @@ inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEve
                                               LogEvent::kZoneFull,        LogEvent::kPipesFull,
                                               LogEvent::kAcceptQueueFull, LogEvent::kSwapFull,
                                               LogEvent::kSwapTableFull,   LogEvent::kSwapReservationRefused,
-                                              LogEvent::kPagingError,     LogEvent::kUnrecognized};
+                                              LogEvent::kPagingError,     LogEvent::kCacheLeaked,
+                                              LogEvent::kUnrecognized};
 
 /// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);

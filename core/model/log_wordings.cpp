@@ -86,6 +86,7 @@ constexpr LogWording kFreeBsd[] = {
     {LogEvent::kThreadsFull, "maxthread limit exceeded by uid "},
     {LogEvent::kZoneFull, "[zone: ", "] ", " limit reached"},
     {LogEvent::kPipesFull, "kern.ipc.maxpipekva exceeded"},
+    {LogEvent::kCacheLeaked, "Freed UMA keg (", ") was not empty (", " pages of memory."},
     {LogEvent::kSwapFull, "swap_pager: out of swap space"},
     {LogEvent::kSwapFull, "swp_pager_getswapspace(", "): failed"},
     {LogEvent::kSwapTableFull, "swap blk zone exhausted, "},

@@ -71,6 +71,7 @@ void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found
   if (recent > 1) victims += ", the last " + short_name(last.command) + " (pid " + std::to_string(last.pid) + ")";
   finding.fact({.text = std::move(victims), .source = "freebsd_kernel_log"});
   finding.by("process", victim);
+  finding.is_paused = has_paused(evidence, kLogged, [](const auto& one) { return one.labels[0] == "oom_kill"; });
   finding.leads_to(reason.effect).then("memstatctl events").then(reason.next);
 }
 
@@ -82,6 +83,7 @@ struct Refusal {
   std::string_view effect;
   std::string_view next = {};
   Severity severity = Severity::kNow;
+  std::string_view is = {};  ///< the cause that judges the same by figures; the finding has its name
 };
 constexpr Refusal kRefusals[] = {
     {"files_full", "files", "Files could not be opened: the table of open files was full", "open failed with ENFILE."},
@@ -97,7 +99,9 @@ constexpr Refusal kRefusals[] = {
     {"accept_queue_full", "listen", "Connections were refused: the accept queue of a socket was full",
      "Clients got ECONNREFUSED or wait. The backlog of listen(2) is too small, or the program accepts too slowly.",
      "netstat -Lan"},
-    {"swap_full", "swap", "Swap was full", "Pages could not be swapped out.", "swapinfo -h"},
+    {"swap_full", "swap", "Swap was full", "Pages could not be swapped out.", "swapinfo -h", Severity::kNow, "swap_full"},
+    {"cache_leaked", "", "Zone %s was destroyed with items in it",
+     "A kernel module lost track of them; their pages are lost until a reboot.", "kldstat", Severity::kNotable},
     {"unrecognized",
      "",
      "",
@@ -137,7 +141,11 @@ void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& fo
     const std::string_view subject = line == nullptr ? std::string_view() : std::string_view(line->subject);
     if (lines <= 0 || is_seen_elsewhere(evidence, refusal.table, subject)) continue;
     Finding& finding = add_finding(found, cause, refusal.severity, Certainty::kConfirmed, headline_of(refusal, line));
-    if (refusal.table == "zone") {
+    if (const Cause* const known = find_cause(refusal.is); known != nullptr) {
+      finding.cause = known->name;
+      finding.rule = known;
+    }
+    if (refusal.table == "zone" || refusal.event == "cache_leaked") {
       finding.is_about("uma", subject).by("zone", subject);
     } else if (refusal.table == "listen") {
       if (!subject.empty()) finding.by("socket", subject);
@@ -150,7 +158,9 @@ void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& fo
     finding.refused = lines;
     finding.leads_to(refusal.effect).then("memstatctl events");
     if (!refusal.next.empty()) finding.then(refusal.next);
-    mark_ended(ended(evidence, kLogged, [&](const auto& one) { return one.labels[0] == refusal.event; }), finding);
+    const auto is_of_event = [&](const auto& one) { return one.labels[0] == refusal.event; };
+    finding.is_paused = has_paused(evidence, kLogged, is_of_event);
+    mark_ended(ended(evidence, kLogged, is_of_event), finding);
   }
 }
 
@@ -203,7 +213,9 @@ void look_at_tcp(const Evidence& evidence, const Cause& cause, Findings& found) 
   finding.fact(fact_of(evidence, moved, refusal.kind, kRefused));
   finding.refused = moved;
   finding.leads_to(refusal.effect).then(refusal.next);
-  mark_ended(ended(evidence, kRefused, [&](const auto& one) { return one.labels[1] == refusal.kind; }), finding);
+  const auto is_of_kind = [&](const auto& one) { return one.labels[1] == refusal.kind; };
+  finding.is_paused = has_paused(evidence, kRefused, is_of_kind);
+  mark_ended(ended(evidence, kRefused, is_of_kind), finding);
 }
 
 constexpr std::string_view kLogUses[] = {kRefused, "memstat_swap_total_bytes", "memstat_swap_free_bytes"};

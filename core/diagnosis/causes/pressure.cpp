@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/parts.h"
@@ -156,10 +157,45 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
   finding.leads_to("Programs wait for the disk when they use swapped memory.").then("vmstat 1 5");
 }
 
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
+
+/// The lines of FreeBSD's log about pages that found no room in swap, while they continue; nullptr: none.
+const MetricEvidence* refused_swap(const Evidence& evidence) {
+  const MetricEvidence* const lines = evidence.sample(kLogEvents, "swap_full");
+  return lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change) ? lines : nullptr;
+}
+
+struct SwapSpace {
+  double total;
+  double free;
+};
+
+void add_refused_swap(const Evidence& evidence, const Cause& cause, const MetricEvidence& lines, const SwapSpace& swap,
+                      Findings& found) {
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 "Swap is full: " + percent_text(1 - swap.free / swap.total) + " of " +
+                                     bytes_text(swap.total) + " is in use, and pages found no room");
+  finding.is_paused = has_paused(evidence, lines.change);
+  finding.bytes = swap.total - swap.free;
+  finding.fact(
+      {.text = counted(lines.change.recent, "line") + " of the kernel's log in " + duration_words(evidence.recent_seconds),
+       .source = std::string(kLogEvents),
+       .value = lines.change.recent,
+       .window_seconds = evidence.recent_seconds});
+  if (const LoggedEvidence* const line = evidence.any_line("swap_full"); line != nullptr && !line->line.empty())
+    finding.fact({.text = "\"" + cut_text(line->line, 120) + "\"", .source = "freebsd_kernel_log"});
+  finding.fact(available_fact(evidence));
+  finding.leads_to("Pages cannot be swapped out. When memory is gone, too, the kernel kills a process.").then("swapinfo -h");
+}
+
 void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto total = evidence.value("memstat_swap_total_bytes");
   const auto free = evidence.value("memstat_swap_free_bytes");
   if (!total || !free || *total <= 0 || *free > 0.15 * *total || !evidence.available_bytes) return;
+  if (const MetricEvidence* const lines = refused_swap(evidence); lines != nullptr) {
+    add_refused_swap(evidence, cause, *lines, {*total, *free}, found);
+    return;
+  }
   const double available = evidence.share(*evidence.available_bytes);
   if (available > (*free <= 0.02 * *total ? 0.2 : 0.1)) return;  // cold pages that no program needs
   const bool is_short = available <= 0.1 && *free <= 0.1 * *total;
@@ -412,7 +448,7 @@ constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes", "memstat_
                                                 kGroupParts,           kGroupAnonymous,           kGroupKernel};
 constexpr std::string_view kStallUses[] = {kGroupStalls};
 constexpr std::string_view kSwapUses[] = {kGroupRefaults, kStalls};
-constexpr std::string_view kSpaceUses[] = {kGroupSwap};
+constexpr std::string_view kSpaceUses[] = {kGroupSwap, kLogEvents};
 constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
 constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};
 constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "kswapd_gave_up", "reclaim_thrash"};

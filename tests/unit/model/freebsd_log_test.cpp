@@ -78,6 +78,8 @@ TEST(FreeBsdLog, KnowsTheLinesOfKernelsAndTheirFields) {
       {"maxthread limit exceeded by uid 0 (pid 9); consider increasing kern.maxthread", "threads_full uid=0 pid=9"},
       {"[zone: mbuf_cluster] kern.ipc.nmbclusters limit reached", "zone_full zone=mbuf_cluster limit=kern.ipc.nmbclusters"},
       {"kern.ipc.maxpipekva exceeded; see tuning(7)", "pipes_full"},
+      {"Freed UMA keg (rl_entry) was not empty (2080 items).  Lost 26 pages of memory.",
+       "cache_leaked zone=rl_entry items=2080 pages=26"},
       {"swap_pager: out of swap space", "swap_full"},
       {"swp_pager_getswapspace(32): failed", "swap_full pages=32"},
       {"swap blk zone exhausted, increase kern.maxswzone", "swap_table_full"},

@@ -81,6 +81,47 @@ TEST(FreeBsdLogCauses, QueuesOfUnixSocketsAndZonesAreOnlyInTheLog) {
   EXPECT_EQ(machine.words(), "now mbuf_limit") << "by its figures";
 }
 
+TEST(FreeBsdLogCauses, AZoneThatAModuleLeftIsNotable) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 1, {"cache_leaked"});
+  machine.evidence.logged = {{.event = "cache_leaked", .subject = "tmpfs node", .line = "Freed", .has_time = false}};
+  ASSERT_EQ(machine.words(), "notable refused_in_freebsd_log");
+  EXPECT_EQ(machine.find()[0].headline, "Zone tmpfs node was destroyed with items in it");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "tmpfs node");
+}
+
+TEST(FreeBsdLogCauses, WhatHasPausedIsBelowWhatIsFullNow) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.evidence.poll_seconds = 10;
+  machine.limited(Allocator::kTable, "sockets", 1000, 1000);
+  MetricEvidence& lines = machine.moved("memstat_kernel_log_events_total", 4, {"accept_queue_full"});
+  EXPECT_EQ(machine.words(), "now refused_in_freebsd_log, now sockets_full");
+  lines.change.still = 20;
+  EXPECT_EQ(machine.words(), "now sockets_full, now refused_in_freebsd_log");
+}
+
+TEST(FreeBsdLogCauses, FullSwapHasTheLineOfTheLogAndIsExplainedByAKill) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.metric("memstat_swap_total_bytes", 1000);
+  machine.metric("memstat_swap_free_bytes", 10);
+  machine.moved("memstat_kernel_log_events_total", 4, {"swap_full"});
+  machine.evidence.logged = {{.event = "swap_full", .line = "swp_pager_getswapspace(26): failed", .has_time = false}};
+  ASSERT_EQ(machine.words(), "now swap_full") << "although memory is left";
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
+  EXPECT_EQ(machine.find()[0].facts.at(1).text, "\"swp_pager_getswapspace(26): failed\"");
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_swap_free_bytes") one.value = 900;
+  }
+  ASSERT_EQ(machine.words(), "now swap_full");
+  EXPECT_EQ(machine.find()[0].headline, "Swap was full");
+  machine.moved("memstat_kernel_log_events_total", 1, {"oom_kill"});
+  KillEvidence kill;
+  kill.constraint = "failed to reclaim memory";
+  machine.evidence.kills = {kill};
+  ASSERT_EQ(machine.words(), "now freebsd_oom_reclaim");
+  EXPECT_EQ(machine.find()[0].explains, std::vector<std::string>{"Swap was full"});
+}
+
 TEST(FreeBsdLogCauses, ALineThatIsNotKnownIsShown) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.moved("memstat_kernel_log_events_total", 1, {"unrecognized"});
