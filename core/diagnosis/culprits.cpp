@@ -77,6 +77,16 @@ double grown(const Finding& finding, const Holder& holder) {
   return finding.bytes > 0 ? 0 : finding.facts.front().value.value_or(0);
 }
 
+/// Whether the holder must have at least half of the finding's bytes, because all others together have too little.
+bool is_sure_of_half(const InspectionAnswer& answer, const Finding& finding, const Holder& holder) {
+  if (answer.is_partial() || answer.unlisted != 0) return false;
+  double others = 0;
+  for (const Holder& other : answer.holders) {
+    if (&other != &holder) others += held_by(other);
+  }
+  return finding.bytes - others >= finding.bytes / 2;
+}
+
 /// The largest suspects, or nobody. memstat's own processes are named only if nobody else holds anything.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
   const auto has_any = [&](auto is_wanted) { return std::any_of(answer.holders.begin(), answer.holders.end(), is_wanted); };
@@ -85,6 +95,8 @@ std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const
   for (const Holder& holder : answer.holders) {
     if (largest.size() == kMaxNamed) break;
     if ((has_others && is_own(holder)) || !is_proven(answer, finding, holder)) continue;
+    const bool is_bound = finding.rule != nullptr && finding.rule->is_part_of_inspected;
+    if (is_bound && !is_sure_of_half(answer, finding, holder)) continue;
     if (!is_suspect(finding, holder) || held_by(holder) < kMinGrowthShare * grown(finding, holder)) continue;
     if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kMinHolderShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
@@ -156,6 +168,43 @@ bool has_inspection(EvidenceSystem system, std::string_view question) {
          (system == EvidenceSystem::kLinux || std::find(known.begin(), known.end(), question) != known.end());
 }
 
+/// Programs by number of processes, from an inspection that lists processes, as recordings of older versions have. Those
+/// that it did not list may be of any program.
+InspectionAnswer programs_of(const InspectionAnswer& processes) {
+  InspectionAnswer programs{.question = "processes",
+                            .kind = "program",
+                            .things = "processes",
+                            .looked_at = processes.looked_at,
+                            .refused = processes.refused,
+                            .is_cut = processes.is_cut || processes.unlisted != 0,
+                            .view = processes.view,
+                            .parts = {},
+                            .holders = {}};
+  for (const Holder& process : processes.holders) {
+    if (process.pid == 0) continue;
+    const auto same = std::find_if(programs.holders.begin(), programs.holders.end(), [&](const Holder& one) {
+      return one.name == process.command && one.user == process.user;
+    });
+    Holder& program = same != programs.holders.end() ? *same : programs.holders.emplace_back();
+    program.name = process.command;
+    program.user = process.user;
+    program.count = program.count.value_or(0) + 1;
+  }
+  std::stable_sort(programs.holders.begin(), programs.holders.end(),
+                   [](const Holder& a, const Holder& b) { return held_by(a) > held_by(b); });
+  return programs;
+}
+
+/// The answer about what holds the finding, or else the one that recordings of older versions have; nullptr: neither.
+const InspectionAnswer* answer_about(const Evidence& evidence, const Finding& finding, InspectionAnswer& derived) {
+  const InspectionAnswer* const answer = evidence.answer_about_holders(finding.inspection);
+  if (answer != nullptr || finding.rule == nullptr || finding.rule->older_inspection.empty()) return answer;
+  const InspectionAnswer* const older = evidence.inspection(finding.rule->older_inspection);
+  if (older == nullptr || finding.inspection != "processes") return older;
+  derived = programs_of(*older);
+  return &derived;
+}
+
 }  // namespace
 
 void add_share(const InspectionAnswer& answer, Finding& finding) {
@@ -179,17 +228,16 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
       finding.next.insert(finding.next.begin(), command);
     }
     // If the finding names a killed process, the processes still running are not the cause.
-    const bool has_process = !named(finding, "process").empty();
-    const InspectionAnswer* answer = has_process ? nullptr : evidence.answer_about_holders(finding.inspection);
-    if (answer == nullptr && !has_process && finding.rule != nullptr && !finding.rule->older_inspection.empty())
-      answer = evidence.inspection(finding.rule->older_inspection);
+    if (!named(finding, "process").empty()) continue;
+    InspectionAnswer derived;
+    const InspectionAnswer* const answer = answer_about(evidence, finding, derived);
     if (answer == nullptr) {
-      if (!has_process) finding.unnamed = evidence.why_unasked;
+      finding.unnamed = evidence.why_unasked;
       continue;
     }
     name_holders(*answer, finding);
     add_share(*answer, finding);
-    if (evidence.inspection(answer->question) == nullptr) add_time(*answer, finding);
+    if (answer != &derived && evidence.inspection(answer->question) == nullptr) add_time(*answer, finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
 }

@@ -25,7 +25,7 @@ struct ExportedProcess {
 };
 
 /// Type of a descriptor, DTYPE_* of sys/sys/file.h.
-enum class DescriptorType : std::uint16_t { kSocket = 2, kPipe = 3, kEventFd = 13, kInotify = 15 };
+enum class DescriptorType : std::uint16_t { kSocket = 2, kPipe = 3, kKqueue = 5, kEventFd = 13, kInotify = 15 };
 
 /// A descriptor of a process. The descriptors of a process are adjacent.
 struct ExportedFile {

@@ -23,10 +23,12 @@ struct Table {
   std::string_view limit;            ///< a command that shows the limit
   std::string_view inspection = {};  ///< the inspection that names the holder
   std::array<std::string_view, 1> needs;
-  bool is_harmless = false;    ///< it may be full on healthy machines: at most notable
-  std::string_view logs = {};  ///< the event that the kernel logs when it refuses
-  bool is_swept = false;       ///< frees entries right after a refusal, so it need not look full
-  double full_share = 1;       ///< share of the limit from which all but root are refused
+  bool is_harmless = false;                ///< it may be full on healthy machines: at most notable
+  std::string_view logs = {};              ///< the event that the kernel logs when it refuses
+  bool is_part_of_inspected = false;       ///< what is inspected only bounds what each process holds of the table
+  bool is_swept = false;                   ///< frees entries right after a refusal, so it need not look full
+  double full_share = 1;                   ///< share of the limit from which all but root are refused
+  std::string_view effect_when_full = {};  ///< "": the same
 };
 
 /// Matches types without a row.
@@ -156,6 +158,7 @@ constexpr std::array kTables{
           .effect = "fork fails with EAGAIN, except for root.",
           .who = "ps -axo uid,ppid,pid,state,comm",
           .limit = "sysctl kern.maxproc",
+          .inspection = "processes",
           .needs = {"table/processes"},
           .logs = "processes_full"},
     Table{.name = "sockets_full",
@@ -177,7 +180,10 @@ constexpr std::array kTables{
           .inspection = "pipes",
           .needs = {"table/pipe_buffers"},
           .logs = "pipes_full",
-          .full_share = 0.97},  // users are refused 2 % earlier, less the buffers of one pipe; on 15.0 at 97.07 % of 2 MiB
+          .full_share = 0.97,
+          .effect_when_full =
+              "pipe(2) fails with ENOMEM; root is refused last."},  // users are refused 2 % earlier, less the buffers of one
+                                                                    // pipe; on 15.0 at 97.07 % of 2 MiB
     Table{.name = "user_wired_full",
           .type = "user_wired",
           .system = CauseSystem::kFreeBsd,
@@ -185,7 +191,9 @@ constexpr std::array kTables{
           .effect = "mlock and bhyve -S fail with ENOMEM.",
           .who = "procstat -av | head",
           .limit = "sysctl vm.max_user_wired",
-          .needs = {"table/user_wired"}},
+          .inspection = "anonymous",
+          .needs = {"table/user_wired"},
+          .is_part_of_inspected = true},
     Table{.name = "aio_jobs_full",
           .type = "aio_jobs",
           .system = CauseSystem::kFreeBsd,
@@ -299,6 +307,13 @@ bool has_logged(const Evidence& evidence, std::string_view event) {
   return lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change);
 }
 
+/// Quotes the kernel's line about the last refusal, which names who was refused.
+void quote_refusal(const Evidence& evidence, const Table& table, Finding& finding) {
+  const LoggedEvidence* const line = evidence.any_line(table.logs);
+  if (line != nullptr && !line->line.empty())
+    finding.fact({.text = "\"" + cut_text(line->line, 120) + "\"", .source = std::string(kLogEvents)});
+}
+
 void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& type, Findings& found) {
   const Table& table = kTables[cause.row];
   const auto state = limit_state(evidence, type);
@@ -320,7 +335,11 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
   Finding& finding = add_finding(found, cause, severity, certainty, std::move(headline));
   add_limit_facts(evidence, type, *state, finding);
   if (table.is_harmless) finding.refused = 0;
-  finding.is_about("table", type.name).leads_to(table.effect).then(table.who).then(table.limit);
+  if (is_refused && !table.logs.empty()) quote_refusal(evidence, table, finding);
+  const bool is_full = finding.severity == Severity::kNow && !table.effect_when_full.empty();
+  finding.is_about("table", type.name).leads_to(is_full ? table.effect_when_full : table.effect);
+  finding.then(table.who).then(table.limit);
+  if (table.is_part_of_inspected) finding.bytes = state->used * (state->is_bytes ? 1 : evidence.page_bytes);
   name_user(evidence, *state, type.name, finding);
 }
 
@@ -358,6 +377,8 @@ constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
                .explains = symptoms_of(table.type),
                .runbook = "MemstatNearLimit",
                .inspection = table.inspection,
+               .older_inspection = table.name == "processes_full" ? "anonymous" : "",
+               .is_part_of_inspected = table.is_part_of_inspected,
                .look = look};
 });
 

@@ -2,7 +2,7 @@
 // Bugs and hardware errors that the kernel has detected, and requests that wait inside it.
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::kernel_trouble {
@@ -126,14 +126,24 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 void look_at_vnodes(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const vnodes = evidence.type(Allocator::kTable, "vnodes");
-  if (vnodes == nullptr || vnodes->sleeps.recent <= 0) return;
+  if (vnodes == nullptr) return;
+  const auto state = limit_state(evidence, *vnodes);
+  // A few polls may fall between two waits. Once requests have waited, a full table means that they do again.
+  const bool is_full = state && state->share >= kNearShare && vnodes->sleeps.total > 0;
+  const double waits = vnodes->sleeps.recent;
+  if (waits <= 0 && !is_full) return;
   const Report& report = kReports[cause.row];
-  Finding& finding = add_finding(found, cause, report.severity, Certainty::kConfirmed,
-                                 std::string(report.headline) + ": " + count_text(vnodes->sleeps.recent) + " times");
-  finding.fact({.text = count_text(vnodes->sleeps.recent) + " waits in " + duration_words(evidence.recent_seconds),
-                .source = "table/vnodes",
-                .value = vnodes->sleeps.recent,
-                .window_seconds = evidence.recent_seconds});
+  Finding& finding = add_finding(
+      found, cause, is_full ? Severity::kNow : report.severity, waits > 0 ? Certainty::kConfirmed : Certainty::kLikely,
+      std::string(report.headline) + ": " + (is_full ? used_words(*state) : count_text(waits) + " times"));
+  if (state) {
+    add_limit_facts(evidence, *vnodes, *state, finding);
+  } else {
+    finding.fact({.text = count_text(waits) + " waits in " + duration_words(evidence.recent_seconds),
+                  .source = "table/vnodes",
+                  .value = waits,
+                  .window_seconds = evidence.recent_seconds});
+  }
   finding.is_about("table", "vnodes").leads_to(report.effect).then(report.next);
 }
 
@@ -164,6 +174,7 @@ constexpr auto kCauses = causes_of<kReports>([](const Report& report) {
                .watches = is_level ? Watches::kLevel : Watches::kChange,
                .needs = report.needs,
                .runbook = report.runbook,
+               .inspection = report.name == "vnode_waits" ? "files" : "",  // an open file holds its vnode
                .look = look_of(report)};
 });
 

@@ -127,6 +127,33 @@ TEST(Culprits, ReadsFromFreeBsdOnlyWhatItsKernelHas) {
   EXPECT_EQ(other[0].next, std::vector<std::string>{"sysctl"});
 }
 
+TEST(Culprits, AFullTableOfProcessesNamesTheProgramThatForks) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kTable, "processes", 148, 148);
+  machine.evidence.inspections = {answer("anonymous", "process", "of resident memory",
+                                         {process(1, "large", {}, 1U << 30U), process(2, "fork", {}, 4096),
+                                          process(3, "fork", {}, 4096), process(4, "fork", {}, 4096)})};
+  EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)), "program fork; fork has 3 processes");
+  Holder program = process(0, "", 140);
+  program.name = "sh";
+  machine.evidence.inspections.push_back(answer("processes", "program", "processes", {program}));
+  EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)), "program sh; sh has 140 processes");
+}
+
+TEST(Culprits, WiredPagesBelongToAProcessOnlyIfAllOthersHaveTooLittle) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kTable, "user_wired", 1000, 1000);
+  machine.evidence.inspections = {answer("anonymous", "process", "of resident memory",
+                                         {process(7, "locks", {}, 1100 * 4096), process(8, "other", {}, 400 * 4096)})};
+  EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)),
+            "process locks (pid 7); locks (pid 7) has 4.3 MiB of resident memory");
+  machine.evidence.inspections[0].holders[1].bytes = 600 * 4096;
+  EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty()) << "the other may have wired more";
+  machine.evidence.inspections[0].holders[1].bytes = 400 * 4096;
+  machine.evidence.inspections[0].unlisted = 1;
+  EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty());
+}
+
 TEST(Culprits, TheQuestionsOfFreeBsdAreItsInspections) {
   std::vector<std::string_view> known(kFreeBsdQuestions.begin(), kFreeBsdQuestions.end());
   std::vector<std::string_view> inspections;

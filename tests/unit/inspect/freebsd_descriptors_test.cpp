@@ -69,7 +69,7 @@ TEST_P(WhoByDescriptor, ACutTableIsNoAnswer) {
 INSTANTIATE_TEST_SUITE_P(Questions, WhoByDescriptor,
                          testing::Values(Descriptor{"files", 1, "7 nginx 3; 8 none 1; 9 sh 1"}, Descriptor{"sockets", 2},
                                          Descriptor{"pipes", 3, "7 nginx 2; 9 sh 1"}, Descriptor{"eventfds", 13},
-                                         Descriptor{"inotify", 15}),
+                                         Descriptor{"inotify", 15}, Descriptor{"kqueues", 5}),
                          [](const auto& one) { return std::string(one.param.question); });
 
 TEST(WhoOnFreeBsd, HiddenProcessesAreRefusedWhereAPolicyHidesThem) {

@@ -38,6 +38,7 @@ constexpr Grower kGrowers[] = {{"network_namespace_growth", "slab", "net_namespa
                                {"unaccounted_growth", "account", "unaccounted"},
                                {"page_table_growth", "account", "page_tables"},
                                {"memory_growth", "account", "detached"},
+                               {"kqueue_growth", "malloc", "kqueue"},
                                {"malloc_growth", "malloc", "devbuf"},
                                {"zone_growth", "uma", "NAMEI"},
                                {"other_growth", "cma", "reserved"}};
@@ -67,7 +68,8 @@ constexpr Grower kFreeBsdGrowers[] = {
     {"table_growth", "table", "sysv_shm"}, {"anonymous_growth", "account", "active"},
     {"memory_growth", "account", "kmem"},  {"unaccounted_growth", "account", "unaccounted"},
     {"malloc_growth", "malloc", "devbuf"}, {"page_table_growth", "account", "page_tables"},
-    {"zone_growth", "uma", "NAMEI"},       {"other_growth", "page", "wired"}};
+    {"kqueue_growth", "uma", "KNOTE"},     {"zone_growth", "uma", "NAMEI"},
+    {"other_growth", "page", "wired"}};
 
 TEST(Growth, OnFreeBsdTheNextStepIsACommandOfFreeBsd) {
   std::vector<std::string> shown;

@@ -38,6 +38,11 @@ TEST(KernelTrouble, OfFreeBsd) {
   EXPECT_EQ(machine.words(), "") << "the maximum number of vnodes is normal";
   vnodes.sleeps.recent = 5;
   EXPECT_EQ(machine.words(), "notable vnode_waits");
+  vnodes.sleeps = {.total = 5};
+  EXPECT_EQ(machine.words(), "now vnode_waits") << "between two waits";
+  vnodes.objects = 100;
+  vnodes.limit_used = 0.1;
+  EXPECT_EQ(machine.words(), "") << "those of before";
   EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
   other.limited(Allocator::kTable, "kmem", 11, 10);
   EXPECT_EQ(other.words(), "notable kmem_soft_limit");
