@@ -255,11 +255,12 @@ namespace memstat::events {
 
 Result<std::unique_ptr<MemuseWatch>> open_memuse_watch(const MemuseRequest& /*request*/) {
 #if defined(__linux__)
-  return system_error("memuse", ENOENT, "this memstatctl was built without libbpf: build it with MEMSTAT_EVENTS=ON");
+  return make_error(ErrorCode::kNotPresent, "memuse",
+                    "this memstatctl was built without libbpf: build it with MEMSTAT_EVENTS=ON");
 #else
-  return system_error("memuse", ENOENT,
-                      "Linux only: it counts by programs in Linux's kernel; on FreeBSD DTrace has the stacks, such as "
-                      "dtrace -n 'dtmalloc::temp:malloc { @[stack()] = sum(arg3); }'");
+  return make_error(ErrorCode::kNotPresent, "memuse",
+                    "Linux only: it counts by programs in Linux's kernel; on FreeBSD DTrace has the stacks, such as "
+                    "dtrace -n 'dtmalloc::temp:malloc { @[stack()] = sum(arg3); }'");
 #endif
 }
 

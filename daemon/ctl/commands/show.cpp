@@ -238,10 +238,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   const TypeRow& type = *named.types.front();
   const std::string name = full_name(type);
   const bool has_parts = !cpus.columns.empty() || !nodes.columns.empty();
-  if (!has_parts) {
-    report.notes.push_back("the kernel does not count " + printable(name) + " by CPU or by node" +
-                           source.hint_without_splits());
-  }
+  if (!has_parts) report.notes.push_back(source.why_no_splits(printable(name)));
   const std::vector<std::uint64_t> amounts = history_of(source, sample, type);
   const auto print = [&](const ReportTable& table) { return table.print(view); };
   if (view.layout == Layout::kJson) {

@@ -78,8 +78,9 @@ class DaemonSource final : public ReportSource {
     return splits;
   }
 
-  [[nodiscard]] std::string hint_without_splits() const override {
-    return ", or the configuration of this memstatd omits it (keys per_cpu and tier)";
+  [[nodiscard]] std::string why_no_splits(std::string_view type) const override {
+    return "memstatd keeps no values of " + std::string(type) +
+           " by CPU or node: the kernel has none, or keys per_cpu and tier omit them";
   }
 
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {

@@ -133,8 +133,10 @@ class ReportSource : public Interface {
   /// The figures of a type by CPU and node, as of the last read().
   virtual Splits splits(const TypeRow& type) = 0;
 
-  /// A reason besides the kernel for missing figures by CPU and node, as the end of a sentence; "" for none.
-  [[nodiscard]] virtual std::string hint_without_splits() const { return {}; }
+  /// Why a type has no figures by CPU and node.
+  [[nodiscard]] virtual std::string why_no_splits(std::string_view type) const {
+    return "the kernel does not count " + std::string(type) + " by CPU or by node";
+  }
 
   /// Number of polls in the capture; 0: not a capture, and each read() returns a later state.
   [[nodiscard]] virtual std::size_t poll_count() { return 0; }
