@@ -11,7 +11,7 @@ namespace {
 
 /// Adds the source's name to an error, and turns std::bad_alloc into one.
 template <typename Step>
-Result<void> of_source(const SourceReader& reader, Step step) {
+Result<void> with_source_name(const SourceReader& reader, Step step) {
   Result<void> result;
   try {
     result = step();
@@ -33,13 +33,14 @@ Result<void> of_source(const SourceReader& reader, Step step) {
 
 Result<void> open_source(SourceReader& reader, KernelView& view) {
   const std::size_t kept = view.kept_count();
-  Result<void> opened = of_source(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
+  Result<void> opened =
+      with_source_name(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
   if (!opened) view.close_kept_after(kept);  // release its descriptors for the sources after it
   return opened;
 }
 
 Result<void> read_source(SourceReader& reader, KernelView& view) {
-  return of_source(reader, [&] {
+  return with_source_name(reader, [&] {
     reader.raw.page_size = view.page_size();
     reader.raw.cpu_count = view.cpu_count();
     return reader.descriptor->steps.read(view, reader.raw, *reader.state);
@@ -47,12 +48,12 @@ Result<void> read_source(SourceReader& reader, KernelView& view) {
 }
 
 Result<void> parse_source(SourceReader& reader) {
-  return of_source(reader, [&] { return reader.descriptor->steps.parse(reader.raw, *reader.state, reader.staging); });
+  return with_source_name(reader, [&] { return reader.descriptor->steps.parse(reader.raw, *reader.state, reader.staging); });
 }
 
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation, Duplicates duplicates) {
   const SourceDescriptor& source = *reader.descriptor;
-  return of_source(reader, [&]() -> Result<void> {
+  return with_source_name(reader, [&]() -> Result<void> {
     ReaderState& state = *reader.state;
     if (auto result = source.steps.parse(reader.raw, state, reader.staging); !result) return result;
     state.is_stale = reader.staging.is_incomplete();
@@ -70,7 +71,7 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
   });
 }
 
-void give_back_spent(SourceReader& reader) {
+void release_after_commit(SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
     if ((reader.descriptor->release_after_commit >> i & 1U) != 0) reader.raw.parts[i].give_back_if_large();
   }

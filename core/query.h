@@ -48,9 +48,9 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
 
 /// Frees raw bytes that the source no longer needs. Call it after commit_source; names and per-CPU figures of the staging
 /// become invalid, since they may point into them.
-void give_back_spent(SourceReader& reader);
+void release_after_commit(SourceReader& reader);
 
-/// Frees storage that the last poll did not need. Call it like give_back_spent(). Throws std::bad_alloc.
+/// Frees storage that the last poll did not need. Call it like release_after_commit(). Throws std::bad_alloc.
 void shrink(SourceReader& reader);
 
 /// The sources among `sources` for the types of one allocator of a system or, with kUnknown, for all its types, in reading

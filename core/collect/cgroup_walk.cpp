@@ -37,11 +37,11 @@ constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.m
 // lack any of them: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), cgroup.stat (before 4.14).
 constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
                                                          "memory.swap.events", "memory.events.local", "cgroup.stat"};
-constexpr std::string_view kBoth1 = "memory.memsw.usage_in_bytes";
-constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kBoth1, "memory.memsw.limit_in_bytes",
-                                                         "memory.memsw.failcnt"};
-// All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often, as are the
-// parts of a group that has no limit.
+constexpr std::string_view kMemoryAndSwap = "memory.memsw.usage_in_bytes";
+constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kMemoryAndSwap,
+                                                         "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
+// All of these except kMemoryAndSwap are limits, or counters that do not move without a limit. They are read less often, as
+// are the parts of a group that has no limit.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
 /// A group without a limit sleeps once its usage was the same in kReadsBeforeSleep reads of all its files. Until its usage
 /// changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
@@ -205,11 +205,11 @@ class Walk {
         is_version_1_(state.hierarchy.is_version_1),
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
-        may_be_old_(may_be_old(view) && !state.last.empty()),
-        set_(view.group_set()),
+        may_be_old_(may_reuse(view) && !state.last.empty()),
+        set_(view.group_generation()),
         lists_(is_listing_due()),
         last_(state.last.view()),
-        near_(view.come_near(state.hierarchy.root.view())),
+        near_(view.open_base(state.hierarchy.root.view())),
         root_size_(state.hierarchy.root.size()) {
     (void)path_.assign(state.hierarchy.root.view());  // fits: it comes from a FixedPath
   }
@@ -311,7 +311,7 @@ class Walk {
     if (!path_.append_component(file)) return false;
     const auto last = last_.find(below_root());
     const bool is_taken = last && is_unchanged(file, *last);
-    auto result = is_taken ? Result<void>() : view_.read_near(near_, path_.view(), state_.file);
+    auto result = is_taken ? Result<void>() : view_.read_at_base(near_, path_.view(), state_.file);
     if (result) result = bundle_.add(below_root(), is_taken ? *last : state_.file.view());
     path_.truncate(directory_size);
     const std::string_view content = is_taken ? *last : state_.file.view();
@@ -398,7 +398,7 @@ class Walk {
       }
     }
     if (head_end != begin) bundle_bytes_.data()[head_end - 1] = static_cast<char>(has_limit_ ? 0 : still_reads_);
-    if (!is_complete) return keep_what_is_there(presence, begin);
+    if (!is_complete) return drop_if_removed(presence, begin);
     slow_.looked_for |= slow.looked_for;
     slow_.seen |= slow.seen;
     return Outcome::kRead;
@@ -406,7 +406,7 @@ class Walk {
 
   /// Removes the record of a group that was removed in the meantime. If it still exists, the files that can be read are
   /// kept.
-  Result<Outcome> keep_what_is_there(std::string_view presence, std::size_t begin) {
+  Result<Outcome> drop_if_removed(std::string_view presence, std::size_t begin) {
     const auto is_still_there = is_there(view_, path_.view(), presence, state_.file);
     if (is_still_there && *is_still_there) return Outcome::kRead;
     bundle_bytes_.resize(begin);
@@ -424,7 +424,7 @@ class Walk {
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::uint32_t bit = std::uint32_t{1} << i;
       if ((state_.hierarchy.absent & bit) != 0) continue;
-      const bool is_rare = is_version_1_ && files[i] != kBoth1;
+      const bool is_rare = is_version_1_ && files[i] != kMemoryAndSwap;
       if (!(is_rare ? is_turn_of_rare_files_ : is_turn_)) {
         if (auto added = add_last(files[i]); !added) return added.error();
         continue;
@@ -493,7 +493,7 @@ class Walk {
   bool lists_;  // whether directories are listed; otherwise the groups are those of the previous read
   LastFiles last_;
   FixedPath path_;      // of the visited group
-  NearDirectory near_;  // the root
+  BaseDirectory near_;  // the root
   std::size_t root_size_;
   std::uint64_t group_count_ = 0;
   std::uint64_t left_out_ = 0;

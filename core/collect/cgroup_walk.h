@@ -55,7 +55,7 @@ struct ControlGroupState {
   bool are_kills_new = true;           ///< some may not be visible in their groups yet
   Buffer queue;                        ///< groups to visit as last listed, each with a NUL
   std::uint64_t unlisted = 0;          ///< groups that the last listing left out
-  std::uint64_t set = 0;               ///< KernelView::group_set() at the previous read
+  std::uint64_t set = 0;               ///< KernelView::group_generation() at the previous read
   std::uint64_t listed_set = 0;        ///< the set that the last listing has; 0: not known
   // Scratch space of one walk, unspecified between walks.
   Buffer file;         ///< one file
@@ -70,7 +70,7 @@ struct ControlGroupState {
 /// left out ("0\n"); it shows that nothing is missing. A group that disappears during the walk is skipped. A group that may
 /// not be read is left out and counted.
 /// Files that change slowly are not read each time; between reads they keep their previous content:
-/// * Limits: when may_leave_out() is false.
+/// * Limits: when may_skip() is false.
 /// * Pressure, swap and the like: for a share of the groups each time, for all groups within kReadsBetweenLooks reads. The
 ///   parts of a group's memory (memory.stat, in version 1 also memory.kmem.usage_in_bytes) too, if the group has a limit.
 /// * The parts of a group without a limit: within twice as many reads. In version 1 also limits and failures of

@@ -52,8 +52,8 @@ Result<void> list_known_files(KernelView& view, ListTime when, std::span<const s
   return {};
 }
 
-void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
-                          FileList& list) {
+void add_new_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
+                   FileList& list) {
   if (reads == 0 || reads % kReadsBetweenLooks != 0) return;
   std::size_t at = 0;
   for (const std::string_view path : paths) {
@@ -81,15 +81,15 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
   return bundle.add(kEndOfListedFiles, "\n");
 }
 
-bool may_be_old(const KernelView& view) { return view.reads_this_machine() && !view.wants_whole_polls(); }
+bool may_reuse(const KernelView& view) { return view.reads_this_machine() && !view.wants_whole_polls(); }
 
-bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each) {
-  return may_be_old(view) && reads % each != 0;
+bool may_skip(const KernelView& view, std::uint32_t reads, std::uint32_t each) {
+  return may_reuse(view) && reads % each != 0;
 }
 
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
   const std::int64_t now_ns = view.clock().monotonic_ns();
-  if (files.are_read && may_leave_out(view, reads) && now_ns - files.read_at_ns < kSettingsLastNs) return {};
+  if (files.are_read && may_skip(view, reads) && now_ns - files.read_at_ns < kSettingsLastNs) return {};
   const bool were_read = std::exchange(files.are_read, false);
   FileBundleWriter writer(files.fresh, scratch);
   bool are_all_there = true;

@@ -46,8 +46,8 @@ inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 /// They are not kept open, so the source must name their directory in `reopened_directories`. Only every
 /// kReadsBetweenLooks-th call does anything; `reads`: number of reads before this one. Absent files do not allocate
 /// unless the view's may_read() does.
-void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
-                          FileList& list);
+void add_new_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
+                   FileList& list);
 
 /// Like read_listed_files, for independent files. Skips files that have vanished (module unloaded), are not permitted,
 /// or cannot be opened for lack of descriptors. Returns any other error, any error of `needed`, and the first error if
@@ -55,11 +55,11 @@ void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const
 Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle);
 
 /// Whether what an earlier read found may be used again: the kernel is this machine's, and polls need not be complete.
-bool may_be_old(const KernelView& view);
+bool may_reuse(const KernelView& view);
 
 /// Whether slowly changing data may be skipped in this read: all but every `each`-th read, unless each poll must be
 /// complete or the kernel is a captured one. `reads`: number of reads before this one.
-bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each = kReadsBetweenLooks);
+bool may_skip(const KernelView& view, std::uint32_t reads, std::uint32_t each = kReadsBetweenLooks);
 
 /// How long settings count as read where polls are rare: a minute, and polls come a little early.
 inline constexpr std::int64_t kSettingsLastNs = 59'000'000'000;
@@ -71,7 +71,7 @@ struct SettingFiles {
   std::int64_t read_at_ns = 0;  ///< Of the view's clock.
   Buffer fresh = {};            ///< The bundle under construction.
 };
-/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped in this read (may_leave_out), all
+/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped in this read (may_skip), all
 /// were read, and that less than a minute ago; or if no file can be opened. Skips files that have vanished or are not
 /// permitted.
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle);

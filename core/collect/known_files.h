@@ -35,8 +35,8 @@ class KnownFiles {
   /// Reads those that were found, and looks for others now and then; `reads`: number of reads before this one.
   static Result<void> read(KernelView& view, std::uint32_t reads, std::string_view needed, Lists& lists, Buffer& counts,
                            Buffer& settings) {
-    look_for_known_files(view, reads, kCountPaths, lists.scratch, lists.counts);
-    look_for_known_files(view, reads, kSettingPaths, lists.scratch, lists.settings.list);
+    add_new_files(view, reads, kCountPaths, lists.scratch, lists.counts);
+    add_new_files(view, reads, kSettingPaths, lists.scratch, lists.settings.list);
     if (auto result = read_settings(view, reads, lists.settings, lists.scratch, settings); !result) return result;
     FileBundleWriter bundle(counts, lists.scratch);
     return read_known_files(view, lists.counts, needed, bundle);

@@ -99,7 +99,7 @@ Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, cons
     std::copy_if(state.list.begin(), state.list.end(), std::back_inserter(state.others),
                  [&rules](const std::string& name) { return !rules.is_setting(name); });
   }
-  const bool leaves_out = may_leave_out(view, state.reads++) && !state.settings.empty() && !state.others.empty();
+  const bool leaves_out = may_skip(view, state.reads++) && !state.settings.empty() && !state.others.empty();
   if (!leaves_out) state.settings.clear();
   FileBundleWriter writer(bundle, state.scratch);
   ListedRead read(state.list, rules, state.settings.view(), writer);

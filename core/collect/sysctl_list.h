@@ -48,7 +48,7 @@ struct SysctlRules {
 };
 
 /// Writes a bundle of all sysctls in the list, in its order, then the record kEndOfListedSysctls. Builds the list first if
-/// it is empty. Repeats the previous settings if may_leave_out() allows it. Omits a sysctl that has vanished, unless it is
+/// it is empty. Repeats the previous settings if may_skip() allows it. Omits a sysctl that has vanished, unless it is
 /// required or all have vanished. Returns that error and any other, attributed to `origin`. Does not allocate in the steady
 /// state.
 Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, const SysctlRules& rules, SysctlListState& state,

@@ -34,7 +34,7 @@ class ForwardingKernelView : public KernelView {
   Result<void> list_directories(std::string_view path, Buffer& names) override {
     return inner_.list_directories(path, names);
   }
-  [[nodiscard]] std::uint64_t group_set() override { return inner_.group_set(); }
+  [[nodiscard]] std::uint64_t group_generation() override { return inner_.group_generation(); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     return inner_.read_sysctl(name, out, size_hint);
   }

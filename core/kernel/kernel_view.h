@@ -62,7 +62,7 @@ class TextTableSource {
 
 /// A directory below which many files are about to be read. Do not keep it: while it is open, its file system cannot be
 /// unmounted.
-struct NearDirectory {
+struct BaseDirectory {
   std::size_t path_size = 0;
   UniqueFd descriptor;  ///< None: files are looked up by their whole path.
 };
@@ -98,10 +98,10 @@ class KernelView {
 
   /// Reads the whole file in a loop (one read of /proc/slabinfo returns at most 4 KiB, whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& /*out*/) { return system_error(path, ENOENT); }
-  /// Opens a directory for read_near(). Views that have nothing to gain return one without a descriptor, as by default.
-  virtual NearDirectory come_near(std::string_view /*directory*/) { return {}; }
+  /// Opens a directory for read_at_base(). Views that have nothing to gain return one without a descriptor, as by default.
+  virtual BaseDirectory open_base(std::string_view /*directory*/) { return {}; }
   /// As read_file(), for a file below that directory; faster on Linux. `path` is the whole path. The default is read_file().
-  virtual Result<void> read_near(const NearDirectory& /*directory*/, std::string_view path, Buffer& out) {
+  virtual Result<void> read_at_base(const BaseDirectory& /*directory*/, std::string_view path, Buffer& out) {
     return read_file(path, out);
   }
   /// Whether the file may be readable; false means that it cannot be opened now. For files that are usually absent and
@@ -121,7 +121,7 @@ class KernelView {
   /// skips directories whose link count shows no sub-directories. The default tries each name from list_directory().
   virtual Result<void> list_directories(std::string_view path, Buffer& names);
   /// A number that changes when a control group comes or goes; 0 if that is not known now, as by default.
-  [[nodiscard]] virtual std::uint64_t group_set() { return 0; }
+  [[nodiscard]] virtual std::uint64_t group_generation() { return 0; }
   /// The raw bytes of a sysctl. `size_hint`: the expected size in bytes (0: unknown). If it has grown, it is read again
   /// with more room, a bounded number of times.
   virtual Result<void> read_sysctl(std::string_view name, Buffer& /*out*/, std::size_t /*size_hint*/) {

@@ -60,13 +60,13 @@ class LinuxKernelView final : public LiveKernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, manner_of(path));
   }
-  NearDirectory come_near(std::string_view directory) override {
+  BaseDirectory open_base(std::string_view directory) override {
     FixedPath path;
     if (!path.assign(directory)) return {};
     return {.path_size = directory.size(),
             .descriptor = UniqueFd(spared_open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
   }
-  Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
+  Result<void> read_at_base(const BaseDirectory& directory, std::string_view path, Buffer& out) override {
     if (group_files_.answer(path, out, clock().monotonic_ns())) return {};
     auto result = directory.descriptor ? files_.read_file_in(directory, path, out, manner_of(path)) : read_file(path, out);
     if (result) group_files_.learn(path, out.view(), clock().monotonic_ns());
@@ -103,7 +103,7 @@ class LinuxKernelView final : public LiveKernelView {
     if (::stat(terminated.c_str(), &status) != 0) return system_error(path, errno);
     return status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   }
-  [[nodiscard]] std::uint64_t group_set() override { return published_group_set(clock().monotonic_ns()); }
+  [[nodiscard]] std::uint64_t group_generation() override { return published_group_set(clock().monotonic_ns()); }
   Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     names.clear();

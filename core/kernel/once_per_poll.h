@@ -45,10 +45,10 @@ class OncePerPollView final : public ForwardingKernelView {
   void shrink();
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
-  NearDirectory come_near(std::string_view directory) override { return inner_.come_near(directory); }
+  BaseDirectory open_base(std::string_view directory) override { return inner_.open_base(directory); }
   /// Not for shared files.
-  Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
-    return inner_.read_near(directory, path, out);
+  Result<void> read_at_base(const BaseDirectory& directory, std::string_view path, Buffer& out) override {
+    return inner_.read_at_base(directory, path, out);
   }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;

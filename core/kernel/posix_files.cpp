@@ -136,7 +136,7 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
   return open_and_read(path, path, AT_FDCWD, out, manner);
 }
 
-Result<void> PosixFiles::read_file_in(const NearDirectory& directory, std::string_view path, Buffer& out,
+Result<void> PosixFiles::read_file_in(const BaseDirectory& directory, std::string_view path, Buffer& out,
                                       ReadManner manner) {
   const std::string_view name = path.substr(std::min(path.size(), directory.path_size + 1));
   return open_and_read(path, name, directory.descriptor.get(), out, manner);

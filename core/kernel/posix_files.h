@@ -45,7 +45,7 @@ class PosixFiles {
   /// Does not allocate in the steady state. Errors: system_error, kData above 1 GiB, kNoMemory.
   Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
   /// The same for a file below the directory, which must be open.
-  static Result<void> read_file_in(const NearDirectory& directory, std::string_view path, Buffer& out, ReadManner manner);
+  static Result<void> read_file_in(const BaseDirectory& directory, std::string_view path, Buffer& out, ReadManner manner);
   /// Whether the file is kept open or can be opened now. Does not allocate.
   [[nodiscard]] bool may_read(std::string_view path) const;
   Result<std::string> read_link(std::string_view path);

@@ -143,7 +143,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   // FreeBSD 13.0 added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Captures without it have no
   // size classes. It never changes. Each poll of a recording is complete, and also contains the count, which libmemstat
   // needs (core/c_api/list.cpp).
-  if (may_be_old(view) && !raw.parts[kSizesPart].empty()) return {};
+  if (may_reuse(view) && !raw.parts[kSizesPart].empty()) return {};
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
   if (auto result = read_sysctl_u32(view, kSizeCount, state.scratch); !result) state.scratch.clear();
   return {};

@@ -51,7 +51,7 @@ constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
     kRead,      ///< Read it at every poll.
-    kSeldom,    ///< Read it when may_leave_out() is false; `value` is the last value.
+    kSeldom,    ///< Read it when may_skip() is false; `value` is the last value.
     kSleepers,  ///< `value`: threads that slept the last time; none since then if the sleeps have not increased
     kKnown,     ///< Constant; `value` is the value.
     kInStream,  ///< In the zone's record of vm.zone_stats.
@@ -72,7 +72,7 @@ struct PlannedZone {
 };
 
 /// The leaves that a poll reads.
-enum class Extent : std::uint8_t {
+enum class ReadScope : std::uint8_t {
   kLive,      ///< kRead only.
   kTurn,      ///< also kSeldom
   kCaptured,  ///< also kSleepers: each poll of a capture shows another moment
@@ -82,8 +82,8 @@ enum class Extent : std::uint8_t {
 struct State final : ReaderState {
   std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
   std::vector<PlannedZone> plan;  ///< Reads the figures in the order of vm.zone_stats; empty until made.
-  /// The sysctls to read by extent, in the order of the plan; empty until listed.
-  std::array<SysctlList, static_cast<std::size_t>(Extent::kAll) + 1> reads;
+  /// The sysctls to read by scope, in the order of the plan; empty until listed.
+  std::array<SysctlList, static_cast<std::size_t>(ReadScope::kAll) + 1> reads;
   std::uint32_t turns = 0;      ///< Reads since the plan was made.
   std::size_t stream_size = 0;  ///< size of vm.zone_stats at the last read, in bytes
   Buffer scratch;
@@ -358,31 +358,31 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
   return {};
 }
 
-bool is_read(const PlannedLeaf& leaf, Extent extent) {
+bool is_read(const PlannedLeaf& leaf, ReadScope scope) {
   using Kind = PlannedLeaf::Kind;
   switch (leaf.kind) {
     case Kind::kRead: return true;
-    case Kind::kSeldom: return extent >= Extent::kTurn;
-    case Kind::kSleepers: return extent >= Extent::kCaptured;
-    default: return extent == Extent::kAll;
+    case Kind::kSeldom: return scope >= ReadScope::kTurn;
+    case Kind::kSleepers: return scope >= ReadScope::kCaptured;
+    default: return scope == ReadScope::kAll;
   }
 }
 
-const SysctlList& list_reads(Extent extent, State& state) {
-  SysctlList& reads = state.reads[static_cast<std::size_t>(extent)];
+const SysctlList& list_reads(ReadScope scope, State& state) {
+  SysctlList& reads = state.reads[static_cast<std::size_t>(scope)];
   if (!reads.empty()) return reads;
   for (const PlannedZone& zone : state.plan) {
     for (const PlannedLeaf& leaf : zone.leaves) {
-      if (is_read(leaf, extent)) reads.push_back(zone.prefix + leaf.leaf);
+      if (is_read(leaf, scope)) reads.push_back(zone.prefix + leaf.leaf);
     }
   }
   return reads;
 }
 
-Extent next_extent(const KernelView& view, State& state) {
-  if (view.wants_whole_polls()) return Extent::kAll;
-  if (!view.reads_this_machine()) return Extent::kCaptured;
-  return may_leave_out(view, state.turns++) ? Extent::kLive : Extent::kTurn;
+ReadScope next_extent(const KernelView& view, State& state) {
+  if (view.wants_whole_polls()) return ReadScope::kAll;
+  if (!view.reads_this_machine()) return ReadScope::kCaptured;
+  return may_skip(view, state.turns++) ? ReadScope::kLive : ReadScope::kTurn;
 }
 
 /// Reads the planned leaves into the bundle.
@@ -403,7 +403,7 @@ class PlanReader {
       const auto name = stream_.record_name(zone.index);
       if (!name || *name != zone.name) return changed();
       if (load<std::uint32_t>(bytes_, stream_.record(zone.index) + UmaRecord::kLimitAt) != zone.limit) return changed();
-      if (extent_ >= Extent::kCaptured) continue;
+      if (extent_ >= ReadScope::kCaptured) continue;
       for (PlannedLeaf& leaf : zone.leaves) {
         if (leaf.kind != PlannedLeaf::Kind::kSleepers) continue;
         if (auto result = look_for_sleepers(zone, leaf); !result) return result;
@@ -483,7 +483,7 @@ class PlanReader {
   const StatisticsStream& stream_;
   std::string_view bytes_;
   State& state_;
-  const Extent extent_;
+  const ReadScope extent_;
   FileBundleWriter bundle_;
   std::size_t zone_ = 0;  // index in the plan, and of its leaf, of the next value
   std::size_t leaf_ = 0;

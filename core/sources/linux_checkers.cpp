@@ -206,7 +206,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
     if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
   }
-  if (state.has_read && may_leave_out(view, state.parse_count)) return {};
+  if (state.has_read && may_skip(view, state.parse_count)) return {};
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   auto result = read_known_files(view, state.list, kPaths[kTainted], bundle);
   state.has_read = result.has_value();

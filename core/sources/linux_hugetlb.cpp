@@ -241,7 +241,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const bool is_without = has_no_pages(view, state.scratch);
   const bool is_same = is_without && state.was_without && !raw.parts[kBundlePart].empty();
   // Only the administrator's settings can have changed.
-  if (is_same && may_leave_out(view, state.parse_count, kReadsBetweenSettings)) return {};
+  if (is_same && may_skip(view, state.parse_count, kReadsBetweenSettings)) return {};
   state.was_without = false;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {

@@ -482,7 +482,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
   if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   Buffer& seldom = raw.parts[kSeldomPart];
-  look_for_known_files(view, state.parse_count, kSeldomFiles, state.scratch, state.seldom.list);
+  add_new_files(view, state.parse_count, kSeldomFiles, state.scratch, state.seldom.list);
   if (!read_settings(view, state.parse_count, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);

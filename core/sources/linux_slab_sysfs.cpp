@@ -98,14 +98,14 @@ void forget_gone(State& state) {
 }
 
 /// Whether another source provides all figures except the counters.
-bool are_given(const State& state) {
+bool is_covered(const State& state) {
   constexpr FieldMask kFields(Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs);
   constexpr NodeFieldMask kNodeFields(NodeField::kHeldBytes, NodeField::kTotalObjects);
   return (kFields - state.given_fields).empty() && (kNodeFields - state.given_node_fields).empty();
 }
 
 /// Reports a file's error under the name of its directory or of slabinfo.
-Error of_source(Error error) {
+Error named_after_directory(Error error) {
   if (error.code == ErrorCode::kPermission) error.detail = kRootOnly;
   if (!error.path.starts_with(kDirectory)) return error;
   if (error.path.size() > kDirectory.size()) {
@@ -125,14 +125,14 @@ class Planner {
     if (given_ && !state_.has_counters) return nothing_to_read();
     // Check first: without the directory the list of caches, which only root may read, is not needed.
     const auto listed = view_.list_directories(kDirectory, state_.scratch);
-    if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
+    if (!listed && listed.error().code == ErrorCode::kNotPresent) return named_after_directory(listed.error());
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
     if (keep_ && !given_ && has_one_node(view_, state_.scratch)) {
-      if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
+      if (auto kept = keep_slab_counts_open(view_); !kept) return named_after_directory(kept.error());
       state_.is_derived = view_.kept_count() != 0;  // a capture, which keeps nothing open, either has the files or not
     }
     auto caches = find_slab_directories(view_, state_.scratch);
-    if (!caches) return of_source(caches.error());
+    if (!caches) return named_after_directory(caches.error());
     caches_ = std::move(*caches);
     if (auto result = find_files(); !result) return result;
     plan_.reserve(caches_.size());
@@ -166,7 +166,7 @@ class Planner {
     auto result = view_.read_file(path, state_.scratch);
     if (result) return true;
     if (result.error().code == ErrorCode::kNotPresent) return false;
-    return of_source(result.error());
+    return named_after_directory(result.error());
   }
   /// The number at the beginning of a file; nothing if there is none or the file is absent.
   Result<std::optional<std::uint64_t>> read_number(const std::string& path) {
@@ -220,7 +220,7 @@ class Planner {
       if (keep_) {
         const auto kept = view_.keep_open(path);
         if (!kept && kept.error().code == ErrorCode::kNotPresent) continue;
-        if (!kept) return of_source(kept.error());
+        if (!kept) return named_after_directory(kept.error());
         ++kept_;
       }
       planned.files.push_back({.file = static_cast<File>(file), .path = std::move(path)});
@@ -232,7 +232,7 @@ class Planner {
   State& state_;
   bool keep_;
   std::vector<SlabDirectory> caches_;
-  bool given_ = are_given(state_);
+  bool given_ = is_covered(state_);
   FileSet files_ = 0;
   std::size_t kept_ = 0;
   std::vector<PlannedCache> plan_;
@@ -240,7 +240,7 @@ class Planner {
 
 /// Makes a new plan if the directories have changed and new files can be opened. Checking takes 0.1 ms. Occasionally retries
 /// vanished files.
-void look_around(KernelView& view, State& state) {
+void replan_if_changed(KernelView& view, State& state) {
   if (++state.reads >= kReadsBetweenTries) {
     state.reads = 0;
     forget_gone(state);
@@ -288,9 +288,9 @@ class FilesReader {
 
   Result<void> take(PlannedFile& planned) {
     if (auto result = bundle_.add_file(view_, planned.path, kFileNames[planned.file]); !result) {
-      if (result.error().code != ErrorCode::kNotPresent) return of_source(result.error());
+      if (result.error().code != ErrorCode::kNotPresent) return named_after_directory(result.error());
       planned.is_gone = true;
-      gone_ = of_source(result.error());
+      gone_ = named_after_directory(result.error());
       return {};
     }
     has_any_ = true;
@@ -306,17 +306,17 @@ class FilesReader {
 
 Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
   if (state.is_derived) {
-    if (auto result = state.counts.read(view); !result) return of_source(result.error());
+    if (auto result = state.counts.read(view); !result) return named_after_directory(result.error());
   }
   return FilesReader(view, state, bundle).run();
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.plan.empty() || state.is_for_counters != are_given(state)) {
+  if (state.plan.empty() || state.is_for_counters != is_covered(state)) {
     auto made = Planner(view, state, false).make();
     if (!made && (state.plan.empty() || made.error().code != ErrorCode::kPermission)) return made;
   } else {
-    look_around(view, state);
+    replan_if_changed(view, state);
   }
   auto result = read_files(view, raw.parts[kBundlePart], state);
   if (!result) forget_gone(state);  // more than one cache may have vanished

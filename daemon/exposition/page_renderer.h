@@ -129,11 +129,11 @@ inline FamilyHeader header_of(const MetricDescriptor& metric) {
 }
 
 /// Start of a metric's counters or histograms, by row; 0: unknown, or a gauge.
-struct Beginning {
+struct CounterStart {
   bool is_of_row = false;
   std::int64_t common_ns = 0;
 
-  Beginning(const MetricDescriptor& metric, const Snapshot& snapshot) {
+  CounterStart(const MetricDescriptor& metric, const Snapshot& snapshot) {
     if (metric.kind == MetricKind::kGauge) return;
     is_of_row = metric.counted_since == CountedSince::kFirstSight;
     if (!is_of_row) common_ns = snapshot.boot_time_ns();
@@ -163,7 +163,7 @@ std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const S
   if (row == end) return 0;
   const char* const labels = snapshot.label_bytes().data();
   const std::uint64_t* value = snapshot.values(Figure::from_number(metric.figure)) + (row - begin);
-  const Beginning beginning(metric, snapshot);
+  const CounterStart beginning(metric, snapshot);
   // Check for room once per family.
   const std::size_t most = std::min(static_cast<std::size_t>(end - row), rows.count());
   writer.begin_family(header_of(metric), most, rows.label_bytes());
@@ -219,7 +219,7 @@ template <typename Block, typename Rows, typename Writer>
 std::size_t write_places(const MetricDescriptor& metric, const std::vector<Block>& blocks, std::string_view place,
                          const Rows& rows, const Snapshot& snapshot, Writer& writer) {
   const auto field = static_cast<typename Block::FieldType>(metric.figure);
-  const Beginning beginning(metric, snapshot);
+  const CounterStart beginning(metric, snapshot);
   std::size_t series = 0;
   for (const Block& block : blocks) {
     if (!block.figures.has(field) || block.count == 0 || !rows.shows(block.row)) continue;
@@ -267,7 +267,7 @@ std::size_t write_samples(const MetricDescriptor& metric, const Snapshot& snapsh
   std::size_t label_bytes = 0;
   for (const Snapshot::MachineSample& sample : samples) label_bytes += sample.labels.size;
   const std::span<const std::string_view> names = label_names(metric);
-  const Beginning beginning(metric, snapshot);
+  const CounterStart beginning(metric, snapshot);
   writer.begin_family(header_of(metric), samples.size(), label_bytes);
   char* at = writer.need(writer.most_bytes(samples.size(), label_bytes));
   for (const Snapshot::MachineSample& sample : samples) {
@@ -283,7 +283,7 @@ template <typename Writer>
 std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& snapshot, Writer& writer) {
   const std::span<const Snapshot::MachineSample> samples = snapshot.samples(metric.figure);
   const HistogramBuckets& buckets = *metric.buckets;
-  const Beginning beginning(metric, snapshot);
+  const CounterStart beginning(metric, snapshot);
   const std::size_t each = series_per_sample(metric);
   std::size_t series = 0;
   for (const Snapshot::MachineSample& sample : samples) {

@@ -228,7 +228,7 @@ void Poller::open_sources() {
       set_state(*entry, SourceState::kDown, to_string(opened.error()));
     }
   }
-  for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, INT64_MIN);
+  for (const std::unique_ptr<Entry>& entry : entries_) classify_refusal(*entry, INT64_MIN);
 }
 
 // The kernel derives the boot time from its clock, so it changes when the clock is set.
@@ -344,7 +344,7 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
 
 /// Sets the state of a source without permission. It is "not permitted" rather than "down" if no types are lost without
 /// it. Whether a roster is up is known only after all reads.
-void Poller::settle_refusal(Entry& entry, std::int64_t now_ns) {
+void Poller::classify_refusal(Entry& entry, std::int64_t now_ns) {
   if (entry.refusal.empty() || (entry.replacement != nullptr && entry.replacement->is_promising())) return;
   const bool was_read = entry.outcome.kind == Outcome::Kind::kFailed;
   if (entry.is_optional()) {
@@ -423,7 +423,7 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   } else {
     failed(entry, result.error(), seconds, now_ns);
   }
-  if (!reader_.is_busy(*entry.reader)) give_back_spent(*entry.reader);
+  if (!reader_.is_busy(*entry.reader)) release_after_commit(*entry.reader);
 }
 
 /// Reads everything that is due before committing anything, so that reader and poller wake each other only once.
@@ -517,7 +517,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   note_boot_time();
   read_and_commit(now_ns);
   view_->end_poll();
-  for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, now_ns);
+  for (const std::unique_ptr<Entry>& entry : entries_) classify_refusal(*entry, now_ns);
   std::array<FieldMask, kAllocatorCount> live{};
   std::array<CpuFieldMask, kAllocatorCount> live_cpu{};
   bool any_up = false;

@@ -114,7 +114,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void set_replaced(Entry& entry);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
-  void settle_refusal(Entry& entry, std::int64_t now_ns);
+  void classify_refusal(Entry& entry, std::int64_t now_ns);
   void update_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
   /// False for a command that prints one page.

@@ -37,13 +37,13 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   if (options_.is_replay && options_.renders) search_growth(snapshot, history_, growth_);  // its last poll stays
   if (holders_.collect(now_ns, *view_)) active_.reword();
-  EvidenceBuilder::Beside beside{.system = system,
-                                 .page_bytes = static_cast<double>(view_->page_size()),
-                                 .is_filtered = is_filtered,
-                                 .sources = unread_,
-                                 .holders = holders_.answers(),
-                                 .why_unasked = holders_.why_unasked(),
-                                 .growth = &growth_};
+  EvidenceBuilder::EvidenceInput beside{.system = system,
+                                        .page_bytes = static_cast<double>(view_->page_size()),
+                                        .is_filtered = is_filtered,
+                                        .sources = unread_,
+                                        .holders = holders_.answers(),
+                                        .why_unasked = holders_.why_unasked(),
+                                        .growth = &growth_};
   if (options_.recorded_answer) beside.complete = [this](Evidence& evidence) { add_recorded_answers(evidence); };
   evidence_.update(snapshot, beside, now_ns);
   const Evidence& evidence = evidence_.current()->evidence;

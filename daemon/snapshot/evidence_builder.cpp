@@ -185,7 +185,7 @@ void EvidenceBuilder::shrink() {
   const MutexLock lock(mutex_);
   for (CounterMemory& memory : types_) memory.shrink();
   forget_absent_samples();
-  is_spacious_ = true;
+  has_peak_capacity_ = true;
 }
 
 std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
@@ -254,7 +254,7 @@ void EvidenceBuilder::update_types(const Snapshot& snapshot) {
   }
 }
 
-void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns) {
+void EvidenceBuilder::update(const Snapshot& snapshot, const EvidenceInput& beside, std::int64_t now_ns) {
   if (wanted_.empty()) find_metrics();
   const MutexLock lock(mutex_);
   if (polls_++ == 0) first_ns_ = now_ns;
@@ -284,7 +284,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   beside_.sources.assign(beside.sources.begin(), beside.sources.end());
   is_filtered_ = beside.is_filtered;
   // A reader may have the evidence of the poll before. Without memory for the new one there is none.
-  const bool is_reused = !std::exchange(is_spacious_, false) && current_.use_count() == 1;
+  const bool is_reused = !std::exchange(has_peak_capacity_, false) && current_.use_count() == 1;
   std::shared_ptr<PollEvidence> built = std::move(current_);
   if (!is_reused) built = std::make_shared<PollEvidence>();
   build(snapshot, *built);

@@ -82,7 +82,7 @@ struct PollEvidence {
 class EvidenceBuilder {
  public:
   /// Input from outside the snapshot.
-  struct Beside {
+  struct EvidenceInput {
     EvidenceSystem system = EvidenceSystem::kLinux;
     double page_bytes = 4096;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
@@ -94,7 +94,7 @@ class EvidenceBuilder {
     const Evidence* growth = nullptr;  ///< result of the last add_growth(); nullptr: none
   };
   /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
-  void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);
+  void update(const Snapshot& snapshot, const EvidenceInput& beside, std::int64_t now_ns);
   /// The row number is about to be reused for another type.
   void forget(std::uint32_t number);
   /// For a replay that starts over.
@@ -136,8 +136,8 @@ class EvidenceBuilder {
       MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
   Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics
   bool is_filtered_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);  // nullptr until the kernel's log has a line
-  bool is_spacious_ MEMSTAT_GUARDED_BY(mutex_) = false;       // current_ has the room of a peak
+  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);   // nullptr until the kernel's log has a line
+  bool has_peak_capacity_ MEMSTAT_GUARDED_BY(mutex_) = false;  // current_ has the room of a peak
   std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };
 

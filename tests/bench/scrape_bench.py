@@ -4,11 +4,11 @@
 collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD [ROUNDS]. Needs root and the package
 prometheus-node-exporter. Prints one JSON object.
 
-One memstatd polls at every scrape (`poll.on_scrape`), so its scrapes in a loop have a pause of 2 ms between them. Beside these there
+One memstatd polls at every scrape (`poll.on_scrape`), so its scrapes in a loop have a pause of 2 ms between them. EvidenceInput these there
 are scrapes ten a second, which find the caches of the processor cold; there the kernel's own walk over its slabs, which all
 have to pay, is most of the cost.
 
-Beside scrapes of this client there are those of the real Prometheus (if Debian's package is installed), which asks for gzip and
+EvidenceInput scrapes of this client there are those of the real Prometheus (if Debian's package is installed), which asks for gzip and
 keeps its connection, and scrapes on a connection of its own each, as Prometheus makes them to a server that does not keep one.
 
 CPU is the sum over a server's threads of the time on a processor (/proc/PID/task/*/schedstat), which does not depend on what

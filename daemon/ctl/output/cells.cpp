@@ -30,11 +30,11 @@ void append_escape(std::string& text, std::uint32_t character) {
 }
 
 /// The next character: its columns and bytes.
-struct Extent {
+struct CellWidth {
   std::size_t bytes;
   std::size_t columns;
 };
-Extent extent_of(std::string_view text) {
+CellWidth extent_of(std::string_view text) {
   const std::size_t size = character_size(text);
   if (size < 2) return {.bytes = 1, .columns = 1};
   const std::uint32_t character = first_character(text);
@@ -88,7 +88,7 @@ constexpr std::size_t kMaxWord = 128;  // the effort is the product of both leng
 std::size_t width_of(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Extent extent = extent_of(text);
+    const CellWidth extent = extent_of(text);
     width += extent.columns;
     text.remove_prefix(extent.bytes);
   }
@@ -99,7 +99,7 @@ std::string cut(std::string_view text, std::size_t width) {
   std::size_t bytes = 0;
   std::size_t columns = 0;
   while (bytes < text.size()) {
-    const Extent extent = extent_of(text.substr(bytes));
+    const CellWidth extent = extent_of(text.substr(bytes));
     if (columns + extent.columns > width) break;
     columns += extent.columns;
     bytes += extent.bytes;
@@ -118,7 +118,7 @@ std::string shortened(std::string_view text, std::size_t width) {
   // The shortest tail that fits. With a wide character it may be one column too long.
   std::string_view tail = text;
   for (std::size_t columns = needed; columns > after && !tail.empty();) {
-    const Extent extent = extent_of(tail);
+    const CellWidth extent = extent_of(tail);
     columns -= extent.columns;
     tail.remove_prefix(extent.bytes);
   }

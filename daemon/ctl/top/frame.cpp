@@ -136,7 +136,9 @@ struct TopModel::Page {
   std::vector<TopLine> lines = {};
 
   /// Adds a line, truncated at the end.
-  void add(std::string_view text, Look look = Look::kPlain) { lines.push_back({.text = cut(text, width), .look = look}); }
+  void add(std::string_view text, LineStyle look = LineStyle::kPlain) {
+    lines.push_back({.text = cut(text, width), .look = look});
+  }
   /// The number of lines left for rows; the last line has the keys.
   [[nodiscard]] std::size_t room() const { return height > lines.size() + 1 ? height - lines.size() - 1 : 1; }
 };
@@ -183,7 +185,7 @@ void TopModel::add_heading(Page& page) const {
   }
   const std::string time = sample_.time_ns > 0 ? utc_text(sample_.time_ns, "%Y-%m-%d %H:%M:%S UTC") : std::string();
   const std::size_t room = page.width > time.size() + 1 ? page.width - time.size() - 1 : page.width;
-  page.add(room < page.width ? to_left(ended(title, room), room) + " " + time : title, Look::kTitle);
+  page.add(room < page.width ? to_left(ended(title, room), room) + " " + time : title, LineStyle::kTitle);
   if (const auto& memory = sample_.memory; memory && memory->total != 0) {
     const std::uint64_t rest = memory->unaccounted < 0 ? 0 : static_cast<std::uint64_t>(memory->unaccounted);
     const std::uint64_t used = memory->total - std::min(memory->total, memory->free + rest);
@@ -196,13 +198,13 @@ void TopModel::add_heading(Page& page) const {
   if (const auto& finding = heading_.finding) {
     const bool is_urgent = finding->severity <= Severity::kSoon;
     const std::string text = std::string(to_string(finding->severity)) + ": " + printable(finding->headline);
-    page.add(ended(text, page.width), is_urgent ? Look::kCritical : Look::kPlain);
+    page.add(ended(text, page.width), is_urgent ? LineStyle::kCritical : LineStyle::kPlain);
   }
   if (!sample_.problem.empty()) {
-    page.add(printable_bytes(sample_.problem), Look::kProblem);
+    page.add(printable_bytes(sample_.problem), LineStyle::kProblem);
   }
   if (waiting_s_ >= 2) {
-    page.add("no answer for " + std::to_string(waiting_s_) + " s; these are the last figures", Look::kProblem);
+    page.add("no answer for " + std::to_string(waiting_s_) + " s; these are the last figures", LineStyle::kProblem);
   }
 }
 
@@ -210,7 +212,7 @@ std::string TopModel::status_text() const {
   constexpr std::array<const char*, 9> kSorts{"bytes",  "held",     "use",   "size", "objects",
                                               "growth", "failures", "limit", "name"};
   const auto alarming = std::count_if(shown_.begin(), shown_.end(), [](const Shown& one) {
-    return one.look == Look::kCritical || one.look == Look::kWarning;
+    return one.look == LineStyle::kCritical || one.look == LineStyle::kWarning;
   });
   std::string status = std::to_string(shown_.size()) + (shown_.size() == 1 ? " type" : " types") + ", " +
                        std::to_string(alarming) + " failed or near a limit; by " +
@@ -226,12 +228,12 @@ std::string TopModel::status_text() const {
 }
 
 void TopModel::add_types(Page& page) {
-  page.add(status_text(), is_paused_ ? Look::kProblem : Look::kPlain);
+  page.add(status_text(), is_paused_ ? LineStyle::kProblem : LineStyle::kPlain);
 
   const bool has_hosts =
       std::any_of(sample_.types.begin(), sample_.types.end(), [](const TypeRow& type) { return !type.host.empty(); });
   const std::size_t heading_line = page.lines.size();
-  page.add("", Look::kHeading);  // its columns depend on the rows in view
+  page.add("", LineStyle::kHeading);  // its columns depend on the rows in view
   const std::size_t room = page.room();
   page_ = room;
   const std::size_t at = selected_index();
@@ -275,7 +277,7 @@ void TopModel::add_types(Page& page) {
 bool TopModel::add_name(Page& page) const {
   const TypeRow* const type = selected();
   if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
-    page.add("the type is gone; q goes back", Look::kProblem);
+    page.add("the type is gone; q goes back", LineStyle::kProblem);
     return false;
   }
   const char* const by = view_ == View::kCpus ? " by CPU" : view_ == View::kNodes ? " by node" : "";
@@ -291,7 +293,7 @@ void TopModel::add_type(Page& page) const {
   const Shown& one = shown_[selected_index()];
   const TypeRow& type = *one.type;
   constexpr std::size_t kValueAt = 20;
-  const auto add = [&](std::string_view title, std::string_view value, Look look = Look::kPlain) {
+  const auto add = [&](std::string_view title, std::string_view value, LineStyle look = LineStyle::kPlain) {
     while (page.width > kValueAt && width_of(value) > page.width - kValueAt) {
       const std::string room = cut(value, page.width - kValueAt + 1);
       const std::size_t blank = room.rfind(' ');
@@ -310,10 +312,10 @@ void TopModel::add_type(Page& page) const {
     add(column->title, text);
   }
   if (const auto use = use_of(type)) add("use", percent_text(*use) + " of the objects of its slabs");
-  if (one.used) add("of its limit", percent_text(*one.used), one.used > kNear ? one.look : Look::kPlain);
+  if (one.used) add("of its limit", percent_text(*one.used), one.used > kNear ? one.look : LineStyle::kPlain);
   if (one.growth) add("growth", growth_text(one.growth) + "/s");
   if (one.track != nullptr) {
-    if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), Look::kCritical);
+    if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), LineStyle::kCritical);
     const auto [least, most] = std::minmax_element(one.track->amounts.begin(), one.track->amounts.end());
     add("trend", sparkline(one.track->amounts, kTrendSamples, page.is_utf8));
     if (least != one.track->amounts.end()) {
@@ -339,7 +341,7 @@ void TopModel::add_splits(Page& page) {
     page.add(!splits_->problem.empty() ? printable_bytes(splits_->problem)
              : is_cpu                  ? "no figures by CPU; n shows those by node"
                                        : "no figures by node; c shows those by CPU",
-             splits_->problem.empty() ? Look::kPlain : Look::kProblem);
+             splits_->problem.empty() ? LineStyle::kPlain : LineStyle::kProblem);
     return;
   }
   constexpr std::size_t kNumber = 5;
@@ -350,7 +352,7 @@ void TopModel::add_splits(Page& page) {
     heading += " " + to_right(shortened(split.title, kFigure), kFigure);
     places = std::max(places, split.values.size());
   }
-  page.add(to_left(heading, page.width), Look::kHeading);
+  page.add(to_left(heading, page.width), LineStyle::kHeading);
   const std::size_t room = page.room();
   page_ = room;
   first_row_ = std::min(first_row_, places > room ? places - room : 0);
@@ -386,7 +388,7 @@ void TopModel::add_help(Page& page) {
 std::vector<TopLine> TopModel::frame(std::size_t width, std::size_t height, bool is_utf8) {
   Page page{.width = width, .height = height, .is_utf8 = is_utf8};
   if (view_ == View::kHelp) {
-    page.add("memstatctl top: keys", Look::kTitle);
+    page.add("memstatctl top: keys", LineStyle::kTitle);
     add_help(page);
   } else {
     add_heading(page);
@@ -404,7 +406,7 @@ std::vector<TopLine> TopModel::frame(std::size_t width, std::size_t height, bool
                                ? "q quit  h help  / filter  a allocator  ! failures  p pause  Enter the type"
                            : view_ == View::kHelp ? "q back"
                                                   : "q back  t type  c CPUs  n nodes";
-  if (height != 0) page.add(keys, Look::kTitle);
+  if (height != 0) page.add(keys, LineStyle::kTitle);
   return std::move(page.lines);
 }
 

@@ -58,7 +58,7 @@ void TopModel::seed(const std::vector<AmountHistory>& histories) {
 
 TopModel::Shown TopModel::shown_of(const TypeRow& type) const {
   Shown shown{
-      .type = &type, .track = nullptr, .growth = type.growth, .used = nearest_limit(type).used, .look = Look::kPlain};
+      .type = &type, .track = nullptr, .growth = type.growth, .used = nearest_limit(type).used, .look = LineStyle::kPlain};
   const auto track = tracks_.find(identity_of(type));
   if (track != tracks_.end()) {
     shown.track = &track->second;
@@ -73,11 +73,11 @@ TopModel::Shown TopModel::shown_of(const TypeRow& type) const {
   const bool fails_now = shown.track != nullptr && shown.track->failures != 0 && !type.fails_routinely;
   const bool has_failed = type.failures != 0 && !type.fails_routinely;
   if (fails_now || shown.used > kAtLimit) {
-    shown.look = Look::kCritical;
+    shown.look = LineStyle::kCritical;
   } else if (has_failed || shown.used > kNear) {
-    shown.look = Look::kWarning;
+    shown.look = LineStyle::kWarning;
   } else if (type.is_container) {
-    shown.look = Look::kContainer;
+    shown.look = LineStyle::kContainer;
   }
   return shown;
 }
@@ -86,7 +86,7 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
   // Types that fail now or are near their limit come first, containers last, since they contain other types. Failures
   // from before the start do not count.
   const auto group = [](const Shown& one) {
-    return one.look == Look::kCritical ? 0 : one.used > kNear ? 1 : one.look == Look::kContainer ? 3 : 2;
+    return one.look == LineStyle::kCritical ? 0 : one.used > kNear ? 1 : one.look == LineStyle::kContainer ? 3 : 2;
   };
   if (group(a) != group(b)) return group(a) < group(b);
   const auto weight = [this](const Shown& one) {
@@ -127,7 +127,7 @@ void TopModel::arrange() {
       continue;
     }
     const Shown shown = shown_of(type);
-    if (is_alarming_only_ && shown.look != Look::kCritical && shown.look != Look::kWarning) continue;
+    if (is_alarming_only_ && shown.look != LineStyle::kCritical && shown.look != LineStyle::kWarning) continue;
     shown_.push_back(shown);
   }
   std::sort(shown_.begin(), shown_.end(), [this](const Shown& a, const Shown& b) { return is_before(a, b); });

@@ -16,11 +16,11 @@
 namespace memstat::ctl {
 
 /// The style of a line.
-enum class Look { kPlain, kTitle, kHeading, kCritical, kWarning, kContainer, kProblem };
+enum class LineStyle { kPlain, kTitle, kHeading, kCritical, kWarning, kContainer, kProblem };
 
 struct TopLine {
   std::string text;  ///< UTF-8 without control characters, not wider than the screen.
-  Look look = Look::kPlain;
+  LineStyle look = LineStyle::kPlain;
   bool is_selected = false;
 };
 
@@ -95,7 +95,7 @@ class TopModel {
     const Track* track = nullptr;
     std::optional<double> growth;  // B/s
     std::optional<double> used;
-    Look look = Look::kPlain;
+    LineStyle look = LineStyle::kPlain;
   };
 
   void arrange();

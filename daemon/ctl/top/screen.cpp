@@ -48,15 +48,15 @@ void take_signals() {
 
 enum ColorPair : short { kRed = 1, kYellow = 2 };
 
-attr_t attributes_of(Look look, bool has_colors) {
+attr_t attributes_of(LineStyle look, bool has_colors) {
   switch (look) {
-    case Look::kCritical: return A_BOLD | (has_colors ? COLOR_PAIR(kRed) : 0);
-    case Look::kWarning: return has_colors ? COLOR_PAIR(kYellow) : A_BOLD;
-    case Look::kProblem: return A_BOLD | (has_colors ? COLOR_PAIR(kYellow) : 0);
-    case Look::kTitle: return A_BOLD;
-    case Look::kHeading: return A_REVERSE;
-    case Look::kContainer: return A_DIM;
-    case Look::kPlain: break;
+    case LineStyle::kCritical: return A_BOLD | (has_colors ? COLOR_PAIR(kRed) : 0);
+    case LineStyle::kWarning: return has_colors ? COLOR_PAIR(kYellow) : A_BOLD;
+    case LineStyle::kProblem: return A_BOLD | (has_colors ? COLOR_PAIR(kYellow) : 0);
+    case LineStyle::kTitle: return A_BOLD;
+    case LineStyle::kHeading: return A_REVERSE;
+    case LineStyle::kContainer: return A_DIM;
+    case LineStyle::kPlain: break;
   }
   return A_NORMAL;
 }

@@ -286,7 +286,7 @@ class LiveRootedView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
   [[nodiscard]] bool reads_this_machine() const override { return true; }
-  [[nodiscard]] std::uint64_t group_set() override { return set; }
+  [[nodiscard]] std::uint64_t group_generation() override { return set; }
   std::uint64_t set = 0;
 };
 

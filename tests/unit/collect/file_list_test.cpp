@@ -109,17 +109,17 @@ TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
   view_.set("/c", "3");
   view_.fail("/a", EACCES);
   for (const std::uint32_t reads : {0U, 1U, 2U, 3U, 5U}) {
-    look_for_known_files(view_, reads, kPaths, scratch_, list_);
+    add_new_files(view_, reads, kPaths, scratch_, list_);
     EXPECT_EQ(lines(), "/b\n") << reads;
   }
-  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  add_new_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
   EXPECT_EQ(lines(), "/b\n/c\n");
   view_.set("/a", "1");
-  look_for_known_files(view_, 2 * kReadsBetweenLooks, kPaths, scratch_, list_);
+  add_new_files(view_, 2 * kReadsBetweenLooks, kPaths, scratch_, list_);
   EXPECT_EQ(lines(), "/a\n/b\n/c\n");
   EXPECT_EQ(read(), "1 2 3 ");
   list_.clear();
-  look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
+  add_new_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
   EXPECT_EQ(lines(), "/a\n/b\n/c\n");
 }
 
@@ -175,8 +175,8 @@ TEST(WhatMayBeLeftOut, IsReadAsOftenAsTheSourceRequests) {
   int fourths = 0;
   int sixteenths = 0;
   for (std::uint32_t reads = 0; reads < 32; ++reads) {
-    fourths += may_leave_out(view, reads) ? 0 : 1;
-    sixteenths += may_leave_out(view, reads, 16) ? 0 : 1;
+    fourths += may_skip(view, reads) ? 0 : 1;
+    sixteenths += may_skip(view, reads, 16) ? 0 : 1;
   }
   EXPECT_EQ(fourths, 8);
   EXPECT_EQ(sixteenths, 2);

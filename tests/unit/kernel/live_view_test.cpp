@@ -85,15 +85,15 @@ TEST_F(LiveLinuxView, ReadsFilesBelowADirectoryThatItCameNear) {
   const TemporaryDirectory directory;
   write_text(directory.file("a/b"), "content");
   const std::string path = directory.file("a/b");
-  const NearDirectory near = view->come_near(directory.path());
+  const BaseDirectory near = view->open_base(directory.path());
   ASSERT_TRUE(near.descriptor);
-  ASSERT_TRUE(view->read_near(near, path, out));
+  ASSERT_TRUE(view->read_at_base(near, path, out));
   EXPECT_EQ(out.view(), "content");
   const std::string absent = directory.file("a/c");
-  EXPECT_TRUE(fails(view->read_near(near, absent, out), {.code = ErrorCode::kNotPresent, .path = absent}));
-  const NearDirectory none = view->come_near(absent);
+  EXPECT_TRUE(fails(view->read_at_base(near, absent, out), {.code = ErrorCode::kNotPresent, .path = absent}));
+  const BaseDirectory none = view->open_base(absent);
   EXPECT_FALSE(none.descriptor);
-  ASSERT_TRUE(view->read_near(none, path, out)) << "by its whole path";
+  ASSERT_TRUE(view->read_at_base(none, path, out)) << "by its whole path";
   EXPECT_EQ(out.view(), "content");
 }
 

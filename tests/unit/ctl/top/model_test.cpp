@@ -33,7 +33,7 @@ std::vector<std::string> names(TopModel& model) {
   for (const TopLine& line : model.frame(100, 30, true)) {
     const std::string name = line.text.substr(0, line.text.find(' ', 8)).substr(std::min<std::size_t>(8, line.text.size()));
     if (is_row && line.text.starts_with("slab ")) found.push_back(name);
-    is_row = is_row || line.look == Look::kHeading;
+    is_row = is_row || line.look == LineStyle::kHeading;
   }
   return found;
 }
@@ -83,9 +83,10 @@ TEST(TopModel, WhatFailsOrIsNearItsLimitIsOnTopAndContainersAreLast) {
   fails.failures = 1;
   model.add(sample_of({container, type_of("big", 1 << 20), near, fails, full}, 2), {});
   EXPECT_THAT(names(model), ElementsAre("fails", "full", "near", "big", "container"));
-  std::vector<Look> looks;
+  std::vector<LineStyle> looks;
   for (const TopLine& line : model.frame(80, 20, true)) looks.push_back(line.look);
-  EXPECT_THAT(looks, testing::IsSupersetOf({Look::kCritical, Look::kCritical, Look::kWarning, Look::kContainer}));
+  EXPECT_THAT(looks, testing::IsSupersetOf(
+                         {LineStyle::kCritical, LineStyle::kCritical, LineStyle::kWarning, LineStyle::kContainer}));
 }
 
 TEST(TopModel, AFailureFromBeforeLeadsNoOrder) {
@@ -192,7 +193,7 @@ TEST(TopModel, TheMostUrgentFindingIsAboveTheTypes) {
     model.add(sample_of({type_of("a", 1000)}), heading);
     const auto lines = model.frame(80, 24, true);
     const auto found =
-        std::find_if(lines.begin(), lines.end(), [](const TopLine& line) { return line.look == Look::kCritical; });
+        std::find_if(lines.begin(), lines.end(), [](const TopLine& line) { return line.look == LineStyle::kCritical; });
     return found == lines.end() ? std::string() : found->text;
   };
   EXPECT_EQ(urgent_line(), "");
