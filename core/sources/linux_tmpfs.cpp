@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Mounts of tmpfs and their content: files in memory that outlive the program that wrote them and can only be swapped out.
 // No file reports the sizes, so this source reads a table, which core/collect/tmpfs_table.h describes.
-#include <algorithm>
 #include <memory>
 
 #include "core/collect/tmpfs_table.h"
@@ -58,12 +57,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return data_error(TmpfsTable::kPath, *offset, "the table of tmpfs mounts is truncated or malformed");
   }
   StagedStatistics& statistics = staging.statistics();
-  const TmpfsMount* const first = table.mounts.data();
   for (std::size_t i = 0; i < table.size; ++i) {
-    const TmpfsMount& mount = first[i];
-    const auto is_same = [&](const TmpfsMount& other) { return other.path == mount.path; };
-    if (std::any_of(first, first + i, is_same)) continue;  // only in a hand-made table
-    statistics.add(kTmpfsBytes, mount.bytes, {mount.path});
+    const TmpfsMount& mount = table.mounts[i];
+    // Paths may become equal as labels, once invalid bytes are replaced and long ones are cut.
+    if (!statistics.add_new(kTmpfsBytes, mount.bytes, {mount.path})) continue;
     statistics.add(kTmpfsLimitBytes, mount.limit_bytes, {mount.path});
     statistics.add(kTmpfsFiles, mount.files, {mount.path});
     if (mount.max_files != 0) statistics.add(kTmpfsLimitFiles, mount.max_files, {mount.path});

@@ -44,6 +44,12 @@ TEST(LinuxTmpfs, ADamagedTableIsRefused) {
   EXPECT_FALSE(parse_table(many + "end\n", staging));
   ASSERT_TRUE(parse_table("tmpfs 1\nmount 1 1 1 1 /a\nmount 2 2 2 2 /a\nend\n", staging));
   EXPECT_TRUE(has_unique_statistics(staging));
+  const std::string long_path = "/" + std::string(5000, 'x');
+  for (const auto& [path, other] :
+       {std::pair<std::string, std::string>("/a\xff", "/a\xfe"), {long_path + "a", long_path + "b"}}) {
+    ASSERT_TRUE(parse_table("tmpfs 1\nmount 1 1 1 1 " + path + "\nmount 2 2 2 2 " + other + "\nend\n", staging));
+    EXPECT_TRUE(has_unique_statistics(staging)) << "equal as labels";
+  }
 }
 
 /// Like a kernel: /N has N pages of 1000 on device 0:N, /hidden is another device, /endless has no limit.
