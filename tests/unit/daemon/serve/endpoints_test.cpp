@@ -111,9 +111,8 @@ TEST_F(PagesTest, ThePlainPageShowsTheTypesNearestToTheirLimits) {
   daemon_.poller->configure(config);
   daemon_.poll();
   const std::string html = body_of(get("/plain"));
-  EXPECT_THAT(html,
-              HasSubstr("<code>dentry</code> <span class=quiet>slab</span><td>1000000000 objects or 61 MiB, configured"
-                        "<td class=number>99.9 %"))
+  EXPECT_THAT(html, HasSubstr("<code>dentry</code> <span class=quiet>slab</span><td>1000000000 objects or 61 MiB, configured"
+                              "<td class=number>99.9 %"))
       << "nearly full";
   EXPECT_THAT(html,
               HasSubstr("<code>filp</code> <span class=quiet>slab</span><td>10 objects, configured<td class=number>30 %"));
