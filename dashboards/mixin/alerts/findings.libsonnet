@@ -40,9 +40,10 @@ function(c, l)
   );
   // A word of memstat_finding_info, or `otherwise` if the daemon does not serve it. The object is a name with * for an ID.
   local object = '(reReplaceAll `[*]` `.*` (reReplaceAll `([\\\\.+()|?{}^$\\[\\]])` `\\$1` $labels.object))';
-  local info(before, word, after, otherwise) =
-    '{{ with printf `memstat_finding_info{%s,cause=%%q,object=~%%q,%s!=""}` %s $labels.cause ' % [l.hostMatchers, word, l.hostArguments] + object + ' | query }}'
-    + before + '{{ (first .).Labels.' + word + ' }}' + after + '{{ else }}' + otherwise + '{{ end }}';
+  // A query costs more than the rest of a rule, so that each annotation has one.
+  local withWords(word, words, otherwise) =
+    '{{ with printf `memstat_finding_info{%s,cause=%%q,object=~%%q,%s!=""}` %s $labels.cause ' % [l.hostMatchers, word, l.hostArguments] + object
+    + ' | query }}{{ with (first .).Labels }}' + words + '{{ end }}{{ else }}' + otherwise + '{{ end }}';
   local named = '{{ $labels.cause }}{{ with $labels.object }} of {{ . }}{{ end }}';
   local alert(name, severity, expr) =
     local plain = l.alert(
@@ -51,12 +52,15 @@ function(c, l)
       '0m',
       severity,
       'finding',
-      info('', 'headline', '', named) + ' on ' + l.hostName,
-      l.hostName + ': ' + info('', 'headline', '', 'memstatctl why finds ' + named) + '.'
-      + info(' Who: ', 'culprit', '.', '') + info(' Next, on that host: `', 'next', '`.', ' Next, on that host: `memstatctl why`.'),
+      withWords('headline', '{{ .headline }}', named) + ' on ' + l.hostName,
+      l.hostName + ': ' + withWords(
+        'headline',
+        '{{ .headline }}.{{ with .culprit }} Who: {{ . }}.{{ end }} Next, on that host: `{{ with .next }}{{ . }}{{ else }}memstatctl why{{ end }}`.',
+        'memstatctl why finds ' + named + '. Next, on that host: `memstatctl why`.'
+      ),
     );
     // The cause is the finding's.
-    plain { labels: { severity: severity }, annotations+: { command: info('', 'next', '', 'memstatctl why') } };
+    plain { labels: { severity: severity }, annotations+: { command: withWords('next', '{{ .next }}', 'memstatctl why') } };
   [
     alert('MemstatFindingCritical', 'critical', active('cause=~"%s",object!~"/.*"' % std.join('|', wakes), '== 4')),
     alert('MemstatFindingWarning', 'warning', active('', '>= 3')),
