@@ -237,7 +237,7 @@ int on_kmalloc(struct raw_arguments* event) {
   if (allocation.address <= 16 || allocation.allocated == 0) return 0;  // NULL and ZERO_SIZE_PTR
 #ifdef MEMSTAT_OWNER_OF_OBJECT
   struct scratch* scratch = scratch_of(kKmalloc);
-  struct kmem_cache* cache = bpf_get_kmem_cache(allocation.address);
+  struct kmem_cache* cache = get_kmem_cache(allocation.address);
   if (scratch && cache) {  // stored and loaded as a number: the verifier does not let a program convert the pointer
     *(struct kmem_cache* volatile*)&scratch->number = cache;
     allocation.cache = *(volatile __u64*)&scratch->number;

@@ -100,7 +100,8 @@ struct bpf_array {
   void* pptrs[1];
 } KERNEL_TYPE;
 
-static void* (*const bpf_rdonly_cast)(const void* address, __u32 type) = (void*)MEMSTAT_RDONLY_CAST;
+// Not under its own name, which newer libbpf declares in a header (1.5: bpf_core_read.h).
+static void* (*const read_only_cast)(const void* address, __u32 type) = (void*)MEMSTAT_RDONLY_CAST;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 
@@ -176,7 +177,7 @@ struct {
   __type(value, __u64);
 } a_place SEC(".maps");
 
-#define AT(type, address) ((struct type*)bpf_rdonly_cast((const void*)(address), limits.numbers.type))
+#define AT(type, address) ((struct type*)read_only_cast((const void*)(address), limits.numbers.type))
 
 // Converts an address to a number by a store and a load. The verifier does not let a program convert a pointer
 // directly.

@@ -130,7 +130,7 @@ int on_kmem_cache_free(struct raw_arguments* arguments) {
 // The cache of an object as a number, converted by a store and a load as the verifier demands. 0: none, or the object
 // is whole pages (above two pages). The two callers have scratch memory of their own.
 static __always_inline __u64 cache_of(__u64 object, volatile __u64* scratch) {
-  struct kmem_cache* cache = bpf_get_kmem_cache(object);
+  struct kmem_cache* cache = get_kmem_cache(object);
   if (!cache) return 0;
   *(struct kmem_cache* volatile*)scratch = cache;
   return *scratch;
