@@ -11,7 +11,7 @@ local kinds = {
   ],
   // What takes the memory. A finding of these takes over the severity of the shortage that it explains.
   growth: [
-    'bpf_memory', 'cgroup_dying', 'cgroups_left', 'file_leak', 'kmalloc_leak', 'malloc_growth', 'memory_growth', 'network_namespace_growth',
+    'bpf_memory', 'cgroup_dying', 'cgroups_left', 'file_leak', 'kmalloc_leak', 'kqueue_growth', 'malloc_growth', 'memory_growth', 'network_namespace_growth',
     'notify_queue', 'other_growth', 'packets_held', 'page_table_growth', 'percpu_growth', 'slab_fragmented', 'slab_large', 'slab_leak',
     'thread_growth', 'unaccounted_growth', 'unaccounted_large', 'vfs_pinned', 'vmalloc_growth', 'zone_growth',
   ],

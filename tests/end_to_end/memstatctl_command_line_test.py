@@ -119,7 +119,6 @@ class CommandLine(unittest.TestCase):
     def test_bad_input_of_every_kind_is_one_line_for_every_command(self):
         """Each command of the table, with each kind of input."""
         kernels = readers()
-        del kernels["hosts"]  # reads no kernel, and hosts without an answer are rows: hosts_test.py
         by_url = {command: arguments for command, arguments in kernels.items() if re.search(r"--from.*URL", run(command, "--help").stdout)}
         by_url.update(doctor=[], diff=["--for", "1"])
         self.assertLess({"why", "top", "show", "events", "origins", "doctor"}, set(by_url))

@@ -44,7 +44,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("memstatctl", "completion", ""), ["bash", "zsh", "fish"])
         self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
         self.assertIn("dentry", self.bash("memstatctl", "explain", "dent"))
-        self.assertEqual(self.bash("memstatctl", "who", "p"), ["page-tables", "pinned", "pipes"])
+        self.assertEqual(self.bash("memstatctl", "who", "p"), ["page-tables", "pinned", "pipes", "processes"])
         self.assertIn("MemstatNearLimit", self.bash("memstatctl", "explain", "MemstatNear"))
         self.assertEqual(self.bash("memstatctl", "explain", "vmallo"), ["vmalloc", "vmalloc_failed", "vmalloc_growth", "vmalloc_large"])
         self.assertEqual(self.bash("memstatctl", "explain", "CONFI"), ["CONFIDENCE"])

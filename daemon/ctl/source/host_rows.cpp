@@ -31,7 +31,7 @@ std::optional<double> share_of(std::optional<double> part, std::optional<double>
 
 /// The labels of the host: those of a series without the ones that its metric has.
 LabelSet host_of(LabelSet labels) {
-  for (const char* const own : {"__name__", "os", "release", "cause", "object", "headline", "culprit", "next"}) {
+  for (const char* const own : {"__name__", "os", "release", "cause", "object", "headline", "culprit", "next", "since"}) {
     labels.erase(own);
   }
   return labels;
