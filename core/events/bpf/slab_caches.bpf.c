@@ -100,7 +100,7 @@ struct bpf_array {
   void* pptrs[1];
 } KERNEL_TYPE;
 
-// Not under its own name, which newer libbpf declares in a header (1.5: bpf_core_read.h).
+// Not under its own name, which a header of libbpf 1.5 and later declares.
 static void* (*const read_only_cast)(const void* address, __u32 type) = (void*)MEMSTAT_RDONLY_CAST;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
