@@ -30,12 +30,13 @@ def without_threads():
 class NoThreads(unittest.TestCase):
 
     def test_memstatctl_reads_the_kernel(self):
-        for command in (["types"], ["why", "--seconds", "200ms"]):
-            done = subprocess.run([MEMSTATCTL, *command], capture_output=True, text=True, timeout=program.PATIENCE, check=False,
-                                  preexec_fn=without_threads)
-            self.assertNotIn("not enough memory", done.stderr)
-            self.assertIn(done.returncode, (0, 3, 10, 11), done.stderr)
-            self.assertTrue(done.stdout)
+        with program.copy_for_others(MEMSTATCTL) as copy:
+            for command in (["types"], ["why", "--seconds", "200ms"]):
+                done = subprocess.run([copy, *command], cwd="/", capture_output=True, text=True, timeout=program.PATIENCE, check=False,
+                                      preexec_fn=without_threads)
+                self.assertNotIn("out of memory", done.stderr)
+                self.assertIn(done.returncode, (0, 3, 10, 11), done.stderr)
+                self.assertTrue(done.stdout)
 
 
 MANIFESTS = ("dashboards/examples/kubernetes/daemonset.yaml", "dashboards/examples/container/compose.yaml")
