@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
@@ -73,6 +74,7 @@ def culprits(page):
 
 
 @unittest.skipUnless(sys.platform == "linux", "only on Linux a process asks")
+@program.needs_host
 @unittest.skipIf(program.SANITIZER, "a sanitizer's runtime holds descriptors and threads of its own")
 class Holders(unittest.TestCase):
     def daemon(self, directory, text="", is_full=True, become=lambda: None):
@@ -158,7 +160,8 @@ class Holders(unittest.TestCase):
             os.setgid(65534)
             os.setuid(65534)
 
-        with Holder() as pid, program.temporary_directory() as directory, self.daemon(directory, become=become_somebody_else) as daemon:
+        with Holder() as pid, program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy, \
+                unittest.mock.patch.object(program, "MEMSTATD", copy), self.daemon(directory, become=become_somebody_else) as daemon:
             page = daemon.wait_page(lambda now: culprits(now) not in ([], ["being asked"]), "an answer")
             # Since Linux 6.2 anybody may count the descriptors of a process, but not see what they are.
             self.assertRegex(culprits(page)[0], rf"\(pid {pid}\)|^not in this answer: .*CAP_SYS_PTRACE")
