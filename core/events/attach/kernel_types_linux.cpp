@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -107,6 +108,9 @@ Result<void> PartMaker::index() {
     return malformed("the header of the kernel's types is damaged");
   }
   types_ = bytes_.substr(types, header.type_len);
+  // All sizes are multiples of this alignment, so that every type has it if the first has.
+  if (reinterpret_cast<std::uintptr_t>(types_.data()) % alignof(btf_type) != 0)
+    return malformed("the kernel's types are not aligned");
   strings_ = bytes_.substr(strings, header.str_len);
   places_.assign(1, 0);
   for (std::size_t at = 0; at < types_.size();) {
