@@ -4,9 +4,9 @@
 #pragma once
 
 enum {
-  MEMSTAT_RDONLY_CAST = 0x7fff0001,
-  MEMSTAT_GET_KMEM_CACHE = 0x7fff0002,
+  kReadOnlyCast = 0x7fff0001,
+  kGetKmemCache = 0x7fff0002,
 };
-#define MEMSTAT_KERNEL_CALLS(CALL)           \
-  CALL(bpf_rdonly_cast, MEMSTAT_RDONLY_CAST) \
-  CALL(bpf_get_kmem_cache, MEMSTAT_GET_KMEM_CACHE)
+#define MEMSTAT_KERNEL_CALLS(CALL)     \
+  CALL(bpf_rdonly_cast, kReadOnlyCast) \
+  CALL(bpf_get_kmem_cache, kGetKmemCache)

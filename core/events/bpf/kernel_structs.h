@@ -17,7 +17,7 @@ struct kmem_cache {
 } FOUND_IN_KERNEL;
 
 #ifdef MEMSTAT_OWNER_OF_OBJECT
-static struct kmem_cache* (*const get_kmem_cache)(__u64 address) = (void*)MEMSTAT_GET_KMEM_CACHE;
+static struct kmem_cache* (*const get_kmem_cache)(__u64 address) = (void*)kGetKmemCache;
 #endif
 
 struct kernfs_node {

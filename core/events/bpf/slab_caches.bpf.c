@@ -101,7 +101,7 @@ struct bpf_array {
 } KERNEL_TYPE;
 
 // Not under its own name, which a header of libbpf 1.5 and later declares.
-static void* (*const read_only_cast)(const void* address, __u32 type) = (void*)MEMSTAT_RDONLY_CAST;
+static void* (*const read_only_cast)(const void* address, __u32 type) = (void*)kReadOnlyCast;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 

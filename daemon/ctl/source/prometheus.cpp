@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -24,11 +23,11 @@ constexpr std::size_t kMaxShown = 300;  // characters of a server's own error
 std::optional<double> sample_value(const Document& entry) {
   const Document* const pair = list_of(entry, "value");
   if (pair == nullptr || pair->size() != 2 || !(*pair)[1].is_string()) return {};
-  const auto& text = (*pair)[1].get_ref<const std::string&>();
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+  // A number as in JSON, or NaN or Inf.
+  const Document value = Document::parse((*pair)[1].get_ref<const std::string&>(), nullptr, false);
+  if (!value.is_number()) return {};
+  const double number = value.get<double>();
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 bool is_label_name(std::string_view name) {
