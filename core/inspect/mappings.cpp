@@ -23,24 +23,30 @@ void visit_line(std::string_view line, const VisitMapping& visit) {
 
 }  // namespace
 
-Result<void> walk_mappings(Inspector& inspector, const VisitMapping& visit,
-                           const std::function<void(const Process&)>& leave) {
-  const auto processes = list_processes(inspector);
-  if (!processes) return processes.error();
+void read_mappings(Inspector& inspector, const std::vector<Process>& processes,
+                   const std::function<void(const Process&, std::string_view)>& use) {
   Buffer text;
-  begin_examining(inspector, *processes);
-  for (const Process& process : *processes) {
+  begin_examining(inspector, processes);
+  for (const Process& process : processes) {
     if (!inspector.take()) break;
     inspector.see();
     if (auto read = inspector.view().read_file(path_of(process, "maps"), text); !read) {
       note_refusal(inspector, process, read.error());
       continue;
     }
-    std::string_view rest = text.view();
+    use(process, text.view());
+  }
+}
+
+Result<void> walk_mappings(Inspector& inspector, const VisitMapping& visit,
+                           const std::function<void(const Process&)>& leave) {
+  const auto processes = list_processes(inspector);
+  if (!processes) return processes.error();
+  read_mappings(inspector, *processes, [&](const Process& process, std::string_view rest) {
     std::string_view line;
     while (next_line(rest, line)) visit_line(line, visit);
     leave(process);
-  }
+  });
   return {};
 }
 

@@ -3,7 +3,7 @@
 // fewer pages than a tenth of that limit, since reading the maps of all is slow.
 #include <algorithm>
 
-#include "core/inspect/processes.h"
+#include "core/inspect/mappings.h"
 
 namespace memstat::inspections::maps {
 namespace {
@@ -17,21 +17,12 @@ Result<void> look(Inspector& inspector) {
   std::stable_sort(processes->begin(), processes->end(),
                    [](const Process& a, const Process& b) { return a.bytes > b.bytes; });
   const std::uint64_t least_pages = limit.value_or(kUsualLimit) / 10;
-  Buffer text;
   std::erase_if(*processes, [&](const Process& one) { return one.bytes / inspector.view().page_size() < least_pages; });
-  begin_examining(inspector, *processes);
-  for (const Process& process : *processes) {
-    if (!inspector.take()) break;
-    inspector.see();
-    if (auto read = inspector.view().read_file(path_of(process, "maps"), text); !read) {
-      note_refusal(inspector, process, read.error());
-      continue;
-    }
+  read_mappings(inspector, *processes, [&](const Process& process, std::string_view lines) {
     Holder& holder = inspector.add(holder_of(process));
-    const std::string_view lines = text.view();
     holder.count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
     holder.limit = limit;
-  }
+  });
   return {};
 }
 

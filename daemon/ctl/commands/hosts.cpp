@@ -2,8 +2,8 @@
 // Many hosts, a row each, the worst first.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <map>

@@ -48,19 +48,18 @@ class Gatherer {
   Gatherer(PrometheusServer& server, const std::string& matchers) : server_(server), matchers_(matchers) {}
 
   HostRows run() {
-    add("memstat_kernel_info" + selector(), [](HostRow& host, const Series& series) {
+    const auto set_system = [](HostRow& host, const Series& series) {
       host.os = label_of(series.labels, "os");
       host.release = label_of(series.labels, "release");
-    });
+    };
+    add("memstat_kernel_info" + selector(), set_system);
     // A host that has stopped has no series now: it is a row without figures, with the release that it had.
-    const std::size_t present = hosts_.size();
-    add("last_over_time(memstat_kernel_info" + selector() + "[1h])", [](HostRow& host, const Series& series) {
+    add("last_over_time(memstat_kernel_info" + selector() + "[1h])", [&](HostRow& host, const Series& series) {
       if (!host.release.empty()) return;
-      host.os = label_of(series.labels, "os");
-      host.release = label_of(series.labels, "release");
+      set_system(host, series);
       host.problem = "no figures now, but within the last hour";
     });
-    if (all_.problem.empty() && hosts_.empty() && present == 0) {
+    if (all_.problem.empty() && hosts_.empty()) {
       all_.problem = server_.url().for_logs + ": no host has the metric memstat_kernel_info" + selector() +
                      "; does the server scrape memstatd, and do --host and --match name one?";
     }
