@@ -313,23 +313,27 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   const auto figure = [&](Figure which) { return figure_of(snapshot, which, row); };
   const auto count = [&](CountOfType which, bool has_count)
                          MEMSTAT_REQUIRES(mutex_) { return has_count ? types_[which].count(entry.number) : Count(); };
-  TypeEvidence type;
+  const std::optional<double> used = figure(Field::kBytes);
+  const std::optional<double> held = figure(Field::kHeldBytes);
+  if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += held.value_or(used.value_or(0));
+  const bool is_large = std::max(used.value_or(0), held.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
+  const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
+  const std::string_view name = entry.labels(snapshot.label_bytes().data()).escaped_type();
+  const auto is_refused = [&] { return figure(Field::kFailures).value_or(0) + figure(Field::kSleeps).value_or(0) > 0; };
+  // Of most types, nothing more is needed.
+  if (!is_large && !has_limit && !is_always_evidence(entry.allocator) && !is_refused() &&
+      !(entry.allocator == Allocator::kSlab && is_counted(name)))
+    return;
+  TypeEvidence& type = out.evidence.types.emplace_back();
   type.allocator = entry.allocator;
-  type.bytes = figure(Field::kBytes);
-  type.held_bytes = figure(Field::kHeldBytes);
+  type.name = keep_text(out.texts, name);
+  type.bytes = used;
+  type.held_bytes = held;
   type.objects = figure(Field::kCount);
   type.failures = count(kFailed, snapshot.has(Field::kFailures, row));
   type.sleeps = count(kSlept, snapshot.has(Field::kSleeps, row));
   type.bytes_change = count(kMoved, type.bytes.has_value());
   type.objects_change = count(kAdded, entry.allocator == Allocator::kTable && type.objects);
-  const double bytes = type.bytes.value_or(0);
-  if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += type.held_bytes.value_or(bytes);
-  const bool is_large = std::max(bytes, type.held_bytes.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
-  const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
-  const std::string_view name = entry.labels(snapshot.label_bytes().data()).escaped_type();
-  const bool is_evidence = is_always_evidence(entry.allocator) || (entry.allocator == Allocator::kSlab && is_counted(name));
-  if (!is_large && !has_limit && type.failures.total + type.sleeps.total <= 0 && !is_evidence) return;
-  type.name = keep_text(out.texts, name);
   type.free_objects = figure(Field::kFree);
   type.object_bytes = figure(Field::kRSize);
   if (!type.object_bytes) type.object_bytes = figure(Field::kSize);
@@ -338,7 +342,6 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   if (has_limit) type.limit_used = std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, row));
   type.sleepers = figure(Field::kSleepers).value_or(0);
   type.is_limit_configured = snapshot.has(TrackedFigure::kLimitConfigured, row);
-  out.evidence.types.push_back(type);
 }
 
 void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {

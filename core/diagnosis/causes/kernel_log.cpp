@@ -335,8 +335,9 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  for (const Line& line : kLines) {
-    if (line.name == cause.name) look_at_line(evidence, cause, line, found);
+  // Lines with one name are adjacent.
+  for (std::size_t row = cause.row; row < kLines.size() && kLines[row].name == cause.name; ++row) {
+    look_at_line(evidence, cause, kLines[row], found);
   }
 }
 

@@ -55,7 +55,8 @@ void look_at_limits(const Evidence& evidence, const Cause& cause, Findings& foun
   constexpr double kShare = 0.95;
   for (const TypeEvidence& type : evidence.types) {
     const bool is_known = is_judged_elsewhere(type.allocator) || type.allocator == Allocator::kTable;
-    if (is_known && !type.is_limit_configured) continue;
+    constexpr double kRounding = 1e-3;
+    if ((is_known && !type.is_limit_configured) || type.limit_used.value_or(1) < kShare - kRounding) continue;
     const auto state = limit_state(evidence, type);
     if (!state || state->share < kShare) continue;
     Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,

@@ -65,8 +65,8 @@ std::vector<const TypeEvidence*> leaked_with(const Evidence& evidence, const Typ
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* most = nullptr;
   for (const TypeEvidence& cache : evidence.types) {
-    if (cache.allocator != Allocator::kSlab || !cache.bytes || is_cache(cache.allocator, cache.name)) continue;
-    if (most == nullptr || *cache.bytes > *most->bytes) most = &cache;
+    if (cache.allocator != Allocator::kSlab || !cache.bytes || (most != nullptr && *cache.bytes <= *most->bytes)) continue;
+    if (!is_cache(cache.allocator, cache.name)) most = &cache;
   }
   if (most == nullptr) return;
   const double gained = most->bytes_change.recent;
