@@ -30,6 +30,16 @@ std::string culprit_of(const Finding& finding) {
   return label_of(text.empty() ? finding.unnamed : text);
 }
 
+/// The first command, and the one that shows the setting of a limit, if there is room for both.
+std::string commands_of(const Finding& finding) {
+  if (finding.next.empty()) return {};
+  const auto setting = std::find_if(finding.next.begin() + 1, finding.next.end(),
+                                    [](const std::string& one) { return one.starts_with("sysctl "); });
+  if (setting == finding.next.end() || finding.next.front().starts_with("sysctl ")) return label_of(finding.next.front());
+  const std::string both = finding.next.front() + "; " + *setting;
+  return label_of(both.size() > ActiveFindings::kMaxText ? finding.next.front() : both);
+}
+
 std::string time_of(std::int64_t realtime_ns) {
   const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
   std::tm parts{};
@@ -117,7 +127,7 @@ bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_
     entry->worded_ns = now_ns;
     entry->headline = label_of(entry->returns < 2 ? finding.headline : finding.headline + " (comes and goes)");
     entry->culprit = culprit_of(finding);
-    entry->next = finding.next.empty() ? std::string() : label_of(finding.next.front());
+    entry->next = commands_of(finding);
   }
   is_first_ = false;
   for (Entry& entry : entries_) {

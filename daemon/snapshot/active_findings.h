@@ -41,7 +41,7 @@ class ActiveFindings {
     unsigned level = 0;       ///< 4 now, 3 soon, 2 wasteful, 1 notable, 0 ended or not yet confirmed
     std::string headline;     ///< with "(comes and goes)" if polls without the finding came between
     std::string culprit;      ///< "group /x, process java (pid 1528)", or why it is unknown; "": its cause names none
-    std::string next;         ///< the first command to type; "": none
+    std::string next;         ///< the first command to type, and "; " with the one for the setting of a limit; "": none
     std::string since;        ///< when it became active: "2026-11-29 03:10:12 UTC"
     std::uint64_t begun = 0;  ///< how often it became active
     bool is_listed = false;   ///< active now, or before

@@ -52,6 +52,21 @@ TEST_F(ActiveFindingsTest, AFindingIsActiveFromTheSecondPollInARowThatHasIt) {
   EXPECT_EQ(active_.entries()[0].next, "slabtop -o");
 }
 
+TEST_F(ActiveFindingsTest, TheSettingOfALimitIsOneOfTheCommandsIfThereIsRoom) {
+  Finding full = finding("open_files_full", Severity::kNow, Certainty::kConfirmed);
+  full.next = {"memstatctl who files", "memstatctl limits", "sysctl fs.file-max"};
+  poll({full});
+  EXPECT_EQ(active_.entries()[0].next, "memstatctl who files; sysctl fs.file-max");
+  full.cause = "other";
+  full.next[0] = std::string(ActiveFindings::kMaxText - 10, 'x');
+  poll({full});
+  EXPECT_EQ(active_.entries()[1].next, full.next[0]);
+  full.cause = "setting";
+  full.next = {"sysctl a", "sysctl b"};
+  poll({full});
+  EXPECT_EQ(active_.entries()[2].next, "sysctl a");
+}
+
 TEST_F(ActiveFindingsTest, ReportsWhatBeganAndSince) {
   const std::vector<Finding> both{finding("oom_kill", Severity::kNow, Certainty::kConfirmed),
                                   finding("slab_large", Severity::kWasteful)};
