@@ -127,7 +127,7 @@ class AlertStack(unittest.TestCase):
         self.assertEqual({key: limit["labels"][key] for key in ("job", "instance", "allocator", "severity", "cause")},
                          {"job": "memstatd", "instance": "bsd1:8947", "allocator": "uma", "severity": "critical", "cause": "limit"})
         self.assertRegex(limit["annotations"]["description"],
-                         r"^bsd1:8947: uma type mbuf_cluster is at its limit, and requests for more wait or fail(, .* a minute)?: \d+ of 2200\.$")
+                         r"^bsd1:8947: uma type mbuf_cluster is at its limit, and requests for more wait or fail(, .* a minute)?: \d+ of 2200\. `memstatctl limits`, on that host, names its setting\.$")
         self.assertEqual(limit["annotations"]["runbook_url"], "http://bsd1:8947/runbooks/MemstatLimitHit")
         self.assertEqual(limit["annotations"]["runbook_command"], "curl -s http://127.0.0.1:8947/runbooks/MemstatLimitHit")
         self.assertNotIn("dashboard_url", limit["annotations"])

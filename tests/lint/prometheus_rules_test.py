@@ -83,7 +83,7 @@ def cost_problems(group, rule):
 
 def record_problems(rule):
     name = rule["record"]
-    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|large|followed|median30m|increase10m|growth(30m|6h|1d)|seconds[14]h|growing_hosts)", name):
+    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|large|followed|described|median30m|increase10m|growth(30m|6h|1d)|seconds[14]h|growing_hosts)", name):
         yield f"{name}: not of the form level:metric:operation"
     level = name.split(":")[0]
     grouped = re.match(r"(?:sum|max|count) by \(([^)]*)\)", rule["expr"])
@@ -130,7 +130,15 @@ def test_problems(alerts, records, documents):
         yield f"{name}: no promtool test shows its value"
 
 
-def problems(alerts, records, documents, runbooks):
+def table_problems(alerts, readme):
+    """Rows of the table of reactions that are missing or differ; tests/bench/reaction_bench.py prints it."""
+    wanted = [(rule["alert"], rule["labels"]["severity"], rule["for"], group["interval"]) for group, rule in rules_of(alerts) if rule.get("for")]
+    found = re.findall(r"^\| (Memstat\w+) \| (\w+) \| (\w+) \| (\w+) \| (?:always|[\d.]+ (?:min|h|d)) \|$", readme, re.MULTILINE)
+    yield from (f"README.md: the table of reactions lacks {row}" for row in wanted if row not in found)
+    yield from (f"README.md: the table of reactions has {row}, which no rule is" for row in found if row not in wanted)
+
+
+def problems(alerts, records, documents, runbooks, readme):
     sections = anchors(runbooks)
     alert_rules = [rule for _, rule in rules_of(alerts) if "alert" in rule]
     record_rules = [rule for document in (records, alerts) for _, rule in rules_of(document) if "record" in rule]
@@ -140,6 +148,7 @@ def problems(alerts, records, documents, runbooks):
     found += offset_problems((records, alerts))
     names = {rule["alert"] for rule in alert_rules}
     found += test_problems(names, {rule["record"] for rule in record_rules}, documents)
+    found += table_problems(alerts, readme)
     return found
 
 
@@ -150,12 +159,12 @@ def check_self():
     record = {"record": "instance:memstat_type_bytes:sum", "expr": "sum by (job, instance, allocator) (memstat_type_bytes)"}
     late = {"record": "job:memstat_type_bytes:sum", "expr": "sum by (cluster, site, job) (instance:memstat_type_bytes:sum)"}
     test = {"name": "t", "alert_rule_test": [{"alertname": "Other", "exp_alerts": []}]}
-    found = "\n".join(problems({"groups": [{"name": "a", "interval": "1m", "rules": [alert]}]},
+    found = "\n".join(problems({"groups": [{"name": "a", "interval": "1m", "rules": [alert, {**alert, "alert": "MemstatB", "for": "1m"}]}]},
                                {"groups": [{"name": "b", "interval": "10m", "rules": [record]}, {"name": "c", "interval": "10m", "rules": [late]}]}, {"t.yml": {"tests": [test]}},
-                               "# Runbooks\n"))
+                               "# Runbooks\n", "| MemstatB | bad | 2m | 1m | 3 min |\n"))
     for word in ("alerts are called", "severity", "cause is", "although none is configured", "gets the page of memstatd", "leads nowhere", "read at one moment", "no `for`", "the runbook is", "has no section",
                  "summary does not name", "human units", "bucket zones", "level does not name", "there is no alert Other",
-                 "fires, does not fire", "shows its value", "reads every type"):
+                 "fires, does not fire", "shows its value", "reads every type", "reactions lacks", "which no rule is"):
         if word not in found:
             raise AssertionError(f"the lint does not find: {word}\n{found}")
 
@@ -176,7 +185,7 @@ def main():
     documents = {path.name: read(path) for path in sorted((DIRECTORY / "tests").glob("*_test.yml"))}
     runbooks = (ROOT / "dashboards" / "runbooks.md").read_text()
     alerts, records = read(DIRECTORY / "alerts.yml"), read(DIRECTORY / "recording_rules.yml")
-    found = problems(alerts, records, documents, runbooks)
+    found = problems(alerts, records, documents, runbooks, (ROOT / "dashboards" / "README.md").read_text())
     print("\n".join(found))
     if found:
         return 1

@@ -33,7 +33,7 @@ function(c, l)
     poll: l.of('memstat_poll_timestamp_seconds'),
   };
   local until(back) =
-    l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s])' % [
+    l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / (deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s]) > 0)' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
   // ": 4096 of 4096", if both are counted.
@@ -42,6 +42,7 @@ function(c, l)
     local arguments = '%s $labels.allocator $labels.type' % l.hostArguments;
     '{{ with printf `%s` %s | query }}: {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_objects') + ' and ' + figure('memstat_type_limit_objects'), arguments + ' ' + arguments]
     + '{{ with printf `%s` %s | query }} of {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_limit_objects') + ' and ' + figure('memstat_type_objects'), arguments + ' ' + arguments];
+  local setting = ' `memstatctl limits`, on that host, names its setting.';
   {
     now: [
       // All alerts on limits use this series, so that the limits of all types are evaluated once.
@@ -71,14 +72,15 @@ function(c, l)
         },
         '0m', 'critical', 'A kernel limit is reached',
         typeName + ' is at its limit, and requests for more wait or fail'
-        + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}' + counted + '.'
+        + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}' + counted + '.' + setting
       ),
       // Hardly anything works without files. Once none is left, nobody can log in.
       typeAlert(
         'MemstatFileHandles',
         '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
         '1m', 'critical', 'The file table is almost full',
-        l.percent + ' of the maximum number of open files are in use; at 100% no program can open another file.' + until('1h')
+        l.percent + ' of the maximum number of open files are in use' + counted + '; at 100% no program can open another file.' + until('1h')
+        + ' The limit is `sysctl fs.file-max`, on FreeBSD `sysctl kern.maxfiles`.'
       ),
     ],
     soon: [
@@ -117,7 +119,7 @@ function(c, l)
           used, c.nearLimit, configured, l.hostAnd(type), l.one('memstat_type_free_objects', 'allocator="uma"', type), l.one('memstat_type_limit_objects', 'allocator="uma"', type)
         ],
         '15m', 'warning', 'A kernel limit is almost reached',
-        typeName + ' uses ' + l.percent + ' of its limit.' + until('1h')
+        typeName + ' uses ' + l.percent + ' of its limit' + counted + '.' + until('1h') + setting
       ),
       l.alert(
         'MemstatUserQuota',
