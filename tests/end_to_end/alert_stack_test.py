@@ -99,8 +99,9 @@ class AlertStack(unittest.TestCase):
     def test_what_happens_in_a_datacenter_hides_nothing_of_another(self):
         program_text = "((import 'mixin/mixin.libsonnet') + {{ _config+:: {{ clusterLabels: {} }} }}).alertmanagerConfig"
         full = {"instance": "h", "allocator": "table", "type": "conntrack"}
-        sources = [{"alertname": "MemstatManyHostsDown"}, {"alertname": "MemstatFindingCritical", "cause": "conntrack_full", "object": "table/conntrack", **full}]
-        targets = [{"alertname": "MemstatDaemonMissing", "instance": "down"}, {"alertname": "MemstatLimitHit", **full}]
+        sources = [{"alertname": "MemstatManyHostsDown"}, {"alertname": "MemstatFindingCritical", "cause": "conntrack_full", "object": "table/conntrack", **full},
+                   {"alertname": "MemstatTwoHostsInOne", "instance": "two"}]
+        targets = [{"alertname": "MemstatDaemonMissing", "instance": "down"}, {"alertname": "MemstatLimitHit", **full}, {"alertname": "MemstatMemoryVeryLow", "instance": "two"}]
         others = [{"alertname": "MemstatLimitHit", **full, "type": "files"}, {"alertname": "MemstatLimitHit", **full, "instance": "other"}]  # of another type or host
         for labels, crosses in (("['datacenter']", False), ("['cluster', 'site']", True)):
             text = subprocess.run(["jsonnet", "-S", "-J", os.path.join(program.SOURCE_DIR, "dashboards"), "-e", program_text.format(labels)],
