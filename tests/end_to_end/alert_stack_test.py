@@ -91,8 +91,8 @@ class AlertStack(unittest.TestCase):
         words = alert["annotations"]
         headline = r"Network buffers: zone mbuf_cluster is full: \d+ of 2200 \(\d+ %\).*"
         self.assertRegex(words["summary"], f"^{headline} on bsd1:8947$")
-        self.assertRegex(words["description"], f"^bsd1:8947: {headline}\\. Next, on that host: `memstatctl who queues`\\.$")
-        self.assertEqual(words["command"], "memstatctl who queues")
+        self.assertRegex(words["description"], f"^bsd1:8947: {headline}\\. Next, on that host: `memstatctl who queues; sysctl kern\\.ipc\\.nmbufs .*`\\.$")
+        self.assertRegex(words["command"], r"^memstatctl who queues; sysctl kern\.ipc\.nmbufs .* kern\.ipc\.nmbjumbop$")
         self.assertEqual(words["runbook_url"], "http://bsd1:8947/runbooks/MemstatFindingCritical")
 
     @unittest.skipUnless(shutil.which("jsonnet"), "jsonnet is not installed")
