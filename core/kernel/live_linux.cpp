@@ -63,8 +63,8 @@ class LinuxKernelView final : public LiveKernelView {
   BaseDirectory open_base(std::string_view directory) override {
     FixedPath path;
     if (!path.assign(directory)) return {};
-    return {.path_size = directory.size(),
-            .descriptor = UniqueFd(spared_open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
+    // Without a file of the reserve, which would be lost when this one is closed. Its files are then opened by their paths.
+    return {.path_size = directory.size(), .descriptor = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
   }
   Result<void> read_at_base(const BaseDirectory& directory, std::string_view path, Buffer& out) override {
     if (group_files_.answer(path, out, clock().monotonic_ns())) return {};
