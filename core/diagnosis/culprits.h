@@ -11,9 +11,9 @@
 namespace memstat {
 
 /// The questions that FreeBSD's kernel answers; a test compares them with the inspections.
-inline constexpr std::array<std::string_view, 12> kFreeBsdQuestions{"anonymous", "eventfds", "files",   "inotify",
-                                                                    "kqueues",   "modules",  "pipes",   "processes",
-                                                                    "queues",    "segments", "sockets", "tmpfs"};
+inline constexpr std::array<std::string_view, 13> kFreeBsdQuestions{
+    "anonymous", "eventfds",  "files",  "group-limits", "inotify", "kqueues", "modules",
+    "pipes",     "processes", "queues", "segments",     "sockets", "tmpfs"};
 
 /// Adds the largest holders to each finding whose cause requests an inspection that was made, with their amounts as facts.
 /// The command for the inspection becomes the first of the next steps, whether it was made or not. PID in a

@@ -7,9 +7,11 @@
 
 #include <sys/linker.h>
 #include <sys/mount.h>
+#include <sys/rctl.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,29 @@ namespace {
 /// The name may contain any byte, including a newline.
 void add_amount(std::uint64_t bytes, std::uint64_t count, std::string_view name, Buffer& out) {
   out.append(std::to_string(bytes) + " " + std::to_string(count) + " " + make_label_text(name) + "\n");
+}
+
+constexpr std::size_t kMaxAnswer = std::size_t{1} << 20U;
+
+/// What rctl_get_rules(2) or rctl_get_racct(2) answers to `filter`, each on a line.
+template <typename Call>
+Result<std::string> ask_rctl(Call call, std::string_view name, const std::string& filter) {
+  std::string answer(std::size_t{4} << 10U, '\0');
+  while (call(filter.c_str(), filter.size() + 1, answer.data(), answer.size()) != 0) {
+    if (errno != ERANGE || answer.size() >= kMaxAnswer) return system_error(name, errno);
+    answer.resize(4 * answer.size());
+  }
+  answer.resize(std::strlen(answer.c_str()));
+  std::replace(answer.begin(), answer.end(), ',', '\n');
+  return answer;
+}
+
+/// The value of a line "name=value".
+std::string_view value_in(std::string_view lines, std::string_view name) {
+  for (std::string_view one; next_line(lines, one);) {
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=') return one.substr(name.size() + 1);
+  }
+  return {};
 }
 
 }  // namespace
@@ -53,6 +78,28 @@ Result<void> TmpfsMountsTable::read(Buffer& out) {
     const auto free_files = static_cast<std::uint64_t>(std::max<std::int64_t>(now.f_ffree, 0));
     add_amount(saturating_product(now.f_blocks - std::min(now.f_bfree, now.f_blocks), now.f_bsize),
                now.f_files - std::min(free_files, now.f_files), mount.f_mntonname, out);
+  }
+  return {};
+}
+
+Result<void> ResourceLimitsTable::read(Buffer& out) {
+  out.clear();
+  const auto rules = ask_rctl(&::rctl_get_rules, "rctl_get_rules", "::");
+  if (!rules) return rules.error().system_errno == ENOSYS ? Result<void>() : rules.error();
+  std::string_view rest = *rules;
+  std::string subject;
+  std::string used;
+  for (std::string_view rule; next_line(rest, rule);) {
+    const std::size_t end = rule.find(':', rule.find(':') + 1);
+    const std::size_t action = rule.find(":deny=");
+    if (end == std::string_view::npos || action == std::string_view::npos || action <= end) continue;
+    if (rule.substr(0, end + 1) != subject) {
+      subject = rule.substr(0, end + 1);
+      auto counted = ask_rctl(&::rctl_get_racct, "rctl_get_racct", subject);
+      used = counted ? *std::move(counted) : std::string();  // gone just now
+    }
+    const std::string_view amount = value_in(used, rule.substr(end + 1, action - end - 1));
+    if (!amount.empty()) out.append(std::string(amount) + " " + std::string(rule) + "\n");
   }
   return {};
 }

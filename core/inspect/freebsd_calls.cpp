@@ -30,6 +30,7 @@ Result<void> add_holders(Inspector& inspector, std::string_view name, TextTableS
 #if !defined(__FreeBSD__)
 Result<void> ModulesTable::read(Buffer&) { return system_error("kldnext", ENOENT); }
 Result<void> TmpfsMountsTable::read(Buffer&) { return system_error("getfsstat", ENOENT); }
+Result<void> ResourceLimitsTable::read(Buffer&) { return system_error("rctl_get_rules", ENOENT); }
 #endif
 
 }  // namespace memstat

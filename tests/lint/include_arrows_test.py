@@ -90,7 +90,7 @@ THIRD_PARTIES = [
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
     (r"link\.h", r"daemon/(.*_freebsd|process/startup)\.(h|cpp)"),
-    (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|linker|mount|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|linker|mount|rctl|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
 # Headers of one C library, and the files that may include them, where there is that library.

@@ -119,7 +119,8 @@ TEST(Culprits, ReadsFromFreeBsdOnlyWhatItsKernelHas) {
   const Findings findings = diagnose(machine.evidence).findings;
   EXPECT_EQ(findings.at(0).next.at(0), "memstatctl who files");
   EXPECT_EQ(culprits_of(findings.at(0)), "process nginx (pid 812); nginx (pid 812) has 9012 open files");
-  EXPECT_EQ(questions_of(findings, EvidenceSystem::kFreeBsd), (std::vector<std::string_view>{"files", "modules"}));
+  EXPECT_EQ(questions_of(findings, EvidenceSystem::kFreeBsd),
+            (std::vector<std::string_view>{"files", "modules", "group-limits"}));
   Findings other = findings;
   other[0].inspection = "page-tables";
   other[0].next = {"sysctl"};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::resource_limits {
+namespace {
+
+Holder row(const char* group, const char* name, std::uint64_t count, std::uint64_t limit) {
+  return {.pid = 0, .command = "", .user = "", .group = group, .name = name, .count = count, .bytes = {}, .limit = limit};
+}
+
+TEST(ResourceLimits, AreOneFindingForEachSubject) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "resource_limit_full")) << "nobody was asked";
+  InspectionAnswer answer;
+  answer.question = "group-limits";
+  answer.kind = "limit";
+  answer.things = "in use";
+  answer.holders = {row("jail j1", "memoryuse", 60U << 20U, 60U << 20U),
+                    row("jail j1", "maxproc", 20, 20),
+                    row("user 1001", "nsem", 93, 100),
+                    row("damaged", "nthr", 5, 5),
+                    row("jail j2", "nthr", 5, 0),
+                    row("jail j3", "nthr", 85, 100)};
+  machine.evidence.inspections = {answer};
+  ASSERT_EQ(machine.words(), "now resource_limit_full, notable resource_limit_full");
+  const Findings found = machine.find();
+  EXPECT_EQ(found[0].headline, "Jail j1 is at its limits: memory 60 MiB of 60 MiB; 20 of 20 processes");
+  ASSERT_EQ(found[0].who.size(), 1U);
+  EXPECT_EQ(found[0].who[0].kind + " " + found[0].who[0].name, "jail j1");
+  EXPECT_EQ(found[0].next.at(0), "rctl -hu jail:j1");
+  EXPECT_EQ(found[1].headline, "User 1001 is near its limit: 93 of 100 nsem");
+  EXPECT_EQ(found[1].effect, "Requests for more fail.");
+}
+
+}  // namespace
+}  // namespace memstat::causes::resource_limits
