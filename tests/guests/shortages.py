@@ -109,7 +109,8 @@ SHORTAGES = (
              inside="while :; do ( echo 1000 >/proc/self/oom_score_adj; exec /bin/setpriv --reuid 1001 provoke random 4000 ); sleep 0.2; done",
              undo="swapoff /dev/vda", patience=60),
 )
-ROWS = tuple(row for row in SHORTAGES if re.search(os.environ.get("MEMSTAT_SHORTAGE", ""), row.name))
+MATCHING = os.environ.get("MEMSTAT_SHORTAGE", "")
+ROWS = tuple(row for row in SHORTAGES if re.search(MATCHING, row.name))
 FUNCTIONS = f"""
 exec 8<>/tmp/never
 # pause SECONDS: without a new process; a child that ends interrupts read
@@ -250,15 +251,14 @@ def cause_of(text, causes):
 class Watch:
     """What this machine saw of each shortage."""
 
-    def __init__(self, rows, programs, forwarded, swap):
-        self.rows, self.programs, self.address = rows, programs, f"127.0.0.1:{forwarded}"
-        self.devices = ("-device", "e1000,netdev=net", "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:{self.address}-:{PORT}",
-                        "-drive", f"file={swap},if=none,id=swap,format=raw", "-device", "virtio-blk-pci,drive=swap")
+    def __init__(self, rows, programs, address):
+        self.rows, self.programs, self.address = rows, programs, address
         self.cells = {}   # number: {column: text}
         self.wrong = []
         self.said = {}    # name: lines
         self.asked = {}   # what: this machine's time
         self.kept = None
+        self.devices = ()  # of the guest
 
     def hear(self, line):
         """The answer to a line of the guest, or None. Returns once what the line asks for is done."""
@@ -373,7 +373,10 @@ def outside(rows=ROWS):
         with open(swap, "wb") as file:
             file.truncate(64 << 20)
         print("  | shortage | " + " | ".join(COLUMNS.values()) + " |\n  |" + "---|" * (len(COLUMNS) + 1))
-        yield Watch(rows, ROOT / "build/bin", program.free_port(), swap)
+        watch = Watch(rows, ROOT / "build/bin", f"127.0.0.1:{program.free_port()}")
+        watch.devices = ("-device", "e1000,netdev=net", "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:{watch.address}-:{PORT}",
+                         "-drive", f"file={swap},if=none,id=swap,format=raw", "-device", "virtio-blk-pci,drive=swap")
+        yield watch
 
 
 def check(outcome):
