@@ -79,6 +79,7 @@ void release_after_commit(SourceReader& reader) {
 
 void shrink(SourceReader& reader) {
   for (Buffer& part : reader.raw.parts) shrink(part);
+  for (RawFile& file : reader.raw.files) shrink(file.bytes);
   Staging kept;
   kept.size_classes() = reader.staging.size_classes();
   kept.statistics() = reader.staging.statistics();  // a copy has no spare room

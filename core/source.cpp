@@ -23,6 +23,25 @@ std::vector<const SystemMetric*> system_metrics_of(std::span<const SourceDescrip
   return metrics;
 }
 
+std::vector<std::string> reopened_paths_of(const SourceDescriptor& source) {
+  constexpr std::size_t kDepth = 3;  // of a directory: modules may add deeper ones later
+  std::vector<std::string> paths(source.reopened_directories.begin(), source.reopened_directories.end());
+  for (const PlannedFile& file : source.plan) {
+    if (file.is_kept_open) continue;
+    const std::string_view fixed = file.path.substr(0, file.path.find('*'));
+    std::size_t end = 0;
+    for (std::size_t depth = 0; depth < kDepth && end != std::string_view::npos; ++depth) end = fixed.find('/', end + 1);
+    std::string path(fixed.substr(0, end));
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+bool reads_debugfs(const SourceDescriptor& source) {
+  return std::any_of(source.plan.begin(), source.plan.end(),
+                     [](const PlannedFile& file) { return file.path.starts_with("/sys/kernel/debug/"); });
+}
+
 const SourceDescriptor* find_source(std::string_view name) {
   for (const SourceDescriptor* source : all_sources()) {
     if (source->name == name) return source;

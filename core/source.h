@@ -28,6 +28,7 @@
 #include "core/model/field.h"
 #include "core/model/staging.h"
 #include "core/model/system_metric.h"
+#include "core/read_plan.h"
 #include "core/source_option.h"
 
 namespace memstat {
@@ -80,9 +81,30 @@ constexpr NodeFieldMask node_fields_of(std::span<const MetricOrigin> origins) {
 /// read everything again. Thread safety: none; passed from the reader thread to the poller and back.
 struct RawBytes {
   static constexpr std::size_t kPartCount = 4;
-  std::array<Buffer, kPartCount> parts;  ///< Their meaning is private to the source (see its file).
+  std::vector<RawFile> files;            ///< The files of the source's plan, in its order.
+  std::array<Buffer, kPartCount> parts;  ///< What a source without a plan reads; their meaning is private to it.
   std::uint64_t page_size = 0;           ///< Page size of the kernel, in bytes.
   std::uint32_t cpu_count = 0;           ///< One more than the highest present CPU; see KernelView::cpu_count.
+
+  /// The first file of that place in the plan; nullptr if there is none.
+  [[nodiscard]] const RawFile* file(std::size_t planned) const {
+    for (const RawFile& file : files) {
+      if (file.planned == planned) return &file;
+    }
+    return nullptr;
+  }
+  /// Its content; "" without.
+  [[nodiscard]] std::string_view content(std::size_t planned) const {
+    const RawFile* found = file(planned);
+    return found != nullptr ? found->bytes.view() : std::string_view();
+  }
+};
+
+/// The progress of a read plan; see core/collect/plan_reader.h.
+struct PlanProgress {
+  std::uint32_t reads = 0;             ///< Number of reads so far.
+  std::int64_t seldom_read_at_ns = 0;  ///< Of the view's clock: when seldom files were due last.
+  Buffer scratch = {};
 };
 
 /// A source's state besides the raw bytes. A source with more state derives its own struct. Thread safety: as RawBytes, with
@@ -99,6 +121,7 @@ struct ReaderState {
   bool is_stale = true;                    ///< The last parse missed something that was cached: read it again.
   std::uint32_t parsed_cpu_count = 0;      ///< CPUs in the last parse; 0 before the first.
   std::uint32_t parse_count = 0;           ///< Number of parses, modulo 2^32.
+  PlanProgress plan;
 };
 
 /// The functions of a source. All of them agree on the type of the state; see source_steps().
@@ -185,13 +208,13 @@ struct SourceDescriptor {
   /// The roster of the same types that this source replaces while it is up; it provides all figures of that roster, which
   /// then need not be read. "": none.
   std::string_view replaces = {};
+  /// The files that it reads. Empty: `steps` read something else.
+  std::span<const PlannedFile> plan = {};
   /// Maximum number of descriptors that it keeps on any machine. kFilesVary: depends on the number of CPUs and programs.
-  std::size_t max_files = 0;
+  std::size_t max_files = kept_files_of(plan);
   static constexpr std::size_t kFilesVary = ~std::size_t{0};
-  /// Files or directories that it reads below /sys/kernel/debug, where debugfs may not be mounted.
-  std::span<const std::string_view> debugfs_paths = {};
-  /// Directories below which it opens files by name at every read, or single files, so that the daemon's sandbox keeps
-  /// access to them. They must be world-readable, since privileges are gone by then.
+  /// Directories below which it opens files by name at every read, or single files, besides those of the plan. See
+  /// reopened_paths_of().
   std::span<const std::string_view> reopened_directories = {};
   /// Linux capabilities, such as "CAP_BPF", that a helper process needs to attach this source to its events again after
   /// privileges are dropped. Empty: it never attaches again.
@@ -215,6 +238,13 @@ std::vector<const SystemMetric*> system_metrics_of(std::span<const SourceDescrip
 /// The same sources in reading order: those that replace rosters, then rosters, then contributors, so that contributors find
 /// their types; otherwise in the given order.
 std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources);
+
+/// Directories below which the source opens files by name at every read, and single files, so that the daemon's sandbox
+/// keeps access to them. They must be readable without privileges, which are gone by then.
+std::vector<std::string> reopened_paths_of(const SourceDescriptor& source);
+
+/// Whether its plan has files below /sys/kernel/debug, where debugfs may not be mounted.
+bool reads_debugfs(const SourceDescriptor& source);
 
 /// The source of that name, or nullptr.
 const SourceDescriptor* find_source(std::string_view name);

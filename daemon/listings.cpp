@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/listings.h"
 
+#include <vector>
+
 #include "config/values.h"
 #include "core/base/byte_size.h"
 #include "core/base/text.h"
@@ -54,6 +56,29 @@ std::string option_text(const SourceOption& option) {
   return text + ": " + std::string(option.help);
 }
 
+/// "each poll: PATH, ...; every fourth poll: ...; required: ...; kept open: ..." of a source's plan.
+std::string plan_text(const SourceDescriptor& source) {
+  struct Group {
+    std::string_view title;
+    bool (*has)(const PlannedFile& file);
+  };
+  constexpr Group kGroups[] = {
+      {"each poll", [](const PlannedFile& file) { return file.time == ReadTime::kEachRead; }},
+      {"every fourth poll", [](const PlannedFile& file) { return file.time == ReadTime::kSeldom; }},
+      {"required", [](const PlannedFile& file) { return file.need == ReadNeed::kRequired; }},
+      {"kept open", [](const PlannedFile& file) { return file.is_kept_open; }},
+  };
+  std::string text;
+  for (const Group& group : kGroups) {
+    std::vector<std::string_view> paths;
+    for (const PlannedFile& file : source.plan) {
+      if (group.has(file)) paths.push_back(file.path);
+    }
+    if (!paths.empty()) text += (text.empty() ? "" : "; ") + std::string(group.title) + ": " + separated(paths, ", ");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string metric_list() {
@@ -66,8 +91,8 @@ std::string metric_list() {
 }
 
 std::string source_list() {
-  std::string text =
-      line({"name", "os", "allocator", "roster", "default", "interval", "needs", "figures", "options", "origin", "notes"});
+  std::string text = line({"name", "os", "allocator", "roster", "default", "interval", "needs", "figures", "options",
+                           "origin", "reads", "notes"});
   for (const SourceDescriptor* source : all_sources()) {
     text += line(
         {source->name, to_string(source->os), source->allocator == Allocator::kUnknown ? "" : to_string(source->allocator),
@@ -75,7 +100,7 @@ std::string source_list() {
          source->interval.count() == 0 ? "every poll" : duration_text(source->interval), source->needs,
          separated(source->origins, "; ",
                    [](const MetricOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
-         separated(source->options, "; ", option_text), source->origin, source->notes});
+         separated(source->options, "; ", option_text), source->origin, plan_text(*source), source->notes});
   }
   return text;
 }

@@ -263,4 +263,13 @@ bool lists_overlap(std::string_view a, std::string_view b) {
   return visit_ranges(a, look) && is_common;
 }
 
+std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest) {
+  rest = {};
+  if (!path.starts_with(prefix)) return {};
+  path.remove_prefix(prefix.size());
+  const std::size_t slash = path.find('/');
+  if (slash != std::string_view::npos) rest = path.substr(slash + 1);
+  return path.substr(0, slash);
+}
+
 }  // namespace memstat

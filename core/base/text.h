@@ -122,6 +122,10 @@ bool list_has(std::string_view list, std::uint32_t number);
 /// Whether two such lists have a number in common. False if one is malformed or empty.
 bool lists_overlap(std::string_view a, std::string_view b);
 
+/// The component of `path` after `prefix`, up to the next slash; `rest` gets what follows that slash. Empty if `path` does
+/// not begin with `prefix`.
+std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest);
+
 /// Reads an unsigned integer in host byte order at `offset`. Requires offset + sizeof(T) <= bytes.size().
 template <typename T>
 T load(std::string_view bytes, std::size_t offset) {

@@ -10,7 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
-#include "core/collect/file_list.h"
+#include "core/collect/reuse.h"
 #include "core/parse/key_values.h"
 
 namespace memstat {
@@ -33,7 +33,7 @@ constexpr std::string_view kEvents2 = "memory.events";
 constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", kEvents2};
 // Only groups to which the controller pids is delegated have these.
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
-// Files that need not be fresh at each poll. Each read covers one of kReadsBetweenLooks shares of the groups. A kernel may
+// Files that need not be fresh at each poll. Each read covers one of kSeldomReads shares of the groups. A kernel may
 // lack any of them: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), cgroup.stat (before 4.14).
 constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
                                                          "memory.swap.events", "memory.events.local", "cgroup.stat"};
@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", 
                                                          "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
 // All of these except kMemoryAndSwap are limits, or counters that do not move without a limit. They are read less often, as
 // are the parts of a group that has no limit.
-constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
+constexpr std::uint32_t kReadsOfRareFiles = 2 * kSeldomReads;
 /// A group without a limit sleeps once its usage was the same in kReadsBeforeSleep reads of all its files. Until its usage
 /// changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
 constexpr std::uint32_t kReadsBeforeSleep = 8;
@@ -297,7 +297,7 @@ class Walk {
   /// Whether the previous content can be used: only an administrator changes the file, or a change would also show
   /// elsewhere.
   [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
-    if (is_limit(file)) return is_asleep_ ? !is_turn_ : !is_due(state_.reads, kReadsBetweenLooks);
+    if (is_limit(file)) return is_asleep_ ? !is_turn_ : !is_due(state_.reads, kSeldomReads);
     if (file == kKills1) return !is_turn_ && !state_.are_kills_new;
     if (is_turn_ && (has_limit_ || wakes_ || is_turn_of_rare_files_)) return false;
     if (file == kHits1) return !has_limit_;
@@ -327,7 +327,7 @@ class Walk {
     still_reads_ = is_same ? std::min(still_reads_ + 1, kReadsBeforeSleep) : 0;
     wakes_ = is_asleep_ && !is_same;
     is_asleep_ = is_asleep_ && is_same;
-    is_turn_ = wakes_ || is_due(turn_, is_asleep_ ? kReadsOfSleepers : kReadsBetweenLooks);
+    is_turn_ = wakes_ || is_due(turn_, is_asleep_ ? kReadsOfSleepers : kSeldomReads);
   }
 
   /// Restores the group's state from the previous read. Repeats its files and returns true if none of them is read now.

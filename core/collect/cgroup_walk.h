@@ -71,7 +71,7 @@ struct ControlGroupState {
 /// not be read is left out and counted.
 /// Files that change slowly are not read each time; between reads they keep their previous content:
 /// * Limits: when may_skip() is false.
-/// * Pressure, swap and the like: for a share of the groups each time, for all groups within kReadsBetweenLooks reads. The
+/// * Pressure, swap and the like: for a share of the groups each time, for all groups within kSeldomReads reads. The
 ///   parts of a group's memory (memory.stat, in version 1 also memory.kmem.usage_in_bytes) too, if the group has a limit.
 /// * The parts of a group without a limit: within twice as many reads. In version 1 also limits and failures of
 ///   memory.memsw and memory.kmem, and what moves only with a limit: memory.failcnt and memory.kmem.tcp.usage_in_bytes.

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/reuse.h"
 
 namespace memstat {
 

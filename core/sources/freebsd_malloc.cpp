@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/reuse.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
 #include "core/source.h"

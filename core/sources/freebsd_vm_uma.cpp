@@ -30,7 +30,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/reuse.h"
 #include "core/collect/sysctl_list.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"

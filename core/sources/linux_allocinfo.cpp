@@ -22,7 +22,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/collect/root_only.h"
+#include "core/collect/plan_reader.h"
 #include "core/parse/column_reader.h"
 #include "core/parse/symbol_name.h"
 #include "core/source.h"
@@ -32,7 +32,15 @@ namespace {
 
 constexpr std::string_view kFile = "/proc/allocinfo";
 constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
-constexpr std::size_t kTextPart = 0;
+enum File : std::size_t { kSwitchFile, kSites };
+bool is_on(const RawBytes& raw) { return trim(raw.content(kSwitchFile)) != "0"; }
+constexpr PlannedFile kPlan[] = {
+    {.path = kSwitch, .need = ReadNeed::kExtra, .is_kept_open = true},
+    {.path = kFile,
+     .need = ReadNeed::kRequired,
+     .is_kept_open = true,
+     .is_wanted = [](const RawBytes& raw, const ReaderState&) { return is_on(raw); }},
+};
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
 constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
@@ -164,7 +172,7 @@ void finish_details(Staging& staging) {
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
-  const std::string_view text = raw.parts[kTextPart].view();
+  const std::string_view text = raw.content(kSites);
   staging.reset({}, 0);
   std::string_view rest = text;
   const auto columns = parse_header(rest);
@@ -183,29 +191,12 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-struct State final : ReaderState {
-  bool has_switch = false;  ///< the switch was readable at the start
-  Buffer scratch;           ///< content of the switch
-};
-
-/// Whether the kernel's switch is off, so that nothing is counted. If the switch was unreadable at the start, it is not read
-/// again, because formatting an error for every failed read would be wasted work.
-bool is_switched_off(KernelView& view, State& state) {
-  return state.has_switch && view.read_file(kSwitch, state.scratch) && trim(state.scratch.view()) == "0";
-}
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (!is_switched_off(view, state)) return view.read_file(kFile, raw.parts[kTextPart]);
+Result<void> check(const RawBytes& raw) {
+  if (is_on(raw)) return {};
   return make_error(
       ErrorCode::kNotPresent, kFile,
       "memory allocation profiling is off: sysctl vm.mem_profiling=1 switches it on (earlier allocations are not counted); "
       "if it does not stay 1, the kernel's log has the reason");
-}
-
-Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  state.has_switch = view.keep_open(kSwitch) && view.read_file(kSwitch, state.scratch) && !state.scratch.empty();
-  return read(view, raw, state);  // the first read is the most expensive, because the buffer grows
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -236,14 +227,14 @@ extern const SourceDescriptor descriptor{
     .origins = kOrigins,
     .options = kOptions,
     .interval = std::chrono::seconds(30),
-    .max_files = 2,
+    .plan = kPlan,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "kernels with memory allocation profiling, while vm.mem_profiling is 1; needs root or CAP_DAC_READ_SEARCH at start; "
         "a type is a function, \"function\" or \"function [module]\", its detail file and line of its largest call site, "
         "and \"not accurate\" if the kernel missed some; only the functions with most bytes are on the page (top, "
         "min_bytes); the memory is also counted by slab, page and vmalloc types: do not add it to theirs",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse, check>(),
 };
 
 }  // namespace memstat::sources::linux_allocinfo

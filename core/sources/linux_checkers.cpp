@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/plan_reader.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_checkers {
@@ -55,20 +55,19 @@ constexpr SystemMetric kKernelTaint =
     gauge_metric("memstat_kernel_tainted", Tier::kDefault,
                  "1 when the kernel has met a bad page or a machine check since boot, else 0.", {"kind"});
 
-constexpr std::string_view kPaths[] = {
-    "/proc/sys/kernel/tainted",
-    "/sys/kernel/warn_count",
-    "/sys/kernel/oops_count",
-    "/sys/kernel/debug/kfence/stats",
+// Only the debugfs file needs a privilege.
+constexpr PlannedFile kPlan[] = {
+    {.path = "/proc/sys/kernel/tainted", .time = ReadTime::kSeldom, .need = ReadNeed::kRequired},
+    {.path = "/sys/kernel/warn_count", .time = ReadTime::kSeldom},
+    {.path = "/sys/kernel/oops_count", .time = ReadTime::kSeldom},
+    {.path = "/sys/kernel/debug/kfence/stats", .time = ReadTime::kSeldom, .is_kept_open = true},
 };
-enum File : std::size_t { kTainted, kWarnings, kOopses, kKfence, kFileCount };
-static_assert(std::size(kPaths) == kFileCount);
-using Contents = std::array<std::optional<std::string_view>, kFileCount>;
+constexpr auto kPaths = paths_of(kPlan);
+using CheckerFiles = PlannedFiles<kPaths>;
+constexpr CheckerFiles::File kKfence = "/sys/kernel/debug/kfence/stats";
 
 constexpr std::string_view kSlabDirectory = "/sys/kernel/slab";
 constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
-
-constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kKfenceName = "kfence";
 
@@ -126,51 +125,37 @@ void add_kfence_line(const KfenceLine& line, Staging& staging) {
   }
 }
 
-Result<void> parse_kfence(const Contents& contents, Staging& staging) {
-  if (!contents[kKfence]) return {};
+Result<void> parse_kfence(std::string_view text, Staging& staging) {
   bool is_on = false;
-  auto result = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
+  auto result = for_each_kfence_line(text, [&](const KfenceLine& line) {
     is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
   });
   if (!result || !is_on) return result;
-  return for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
-}
-
-/// Parses a file that consists of one number. Leaves `number` unchanged if the file is absent.
-Result<void> parse_number(const Contents& contents, File file, std::optional<std::uint64_t>& number) {
-  if (!contents[file]) return {};
-  number = parse_u64(trim(*contents[file]));
-  if (!number) return data_error(kPaths[file], 0, "expected a number of at most 64 bits");
-  return {};
+  return for_each_kfence_line(text, [&](const KfenceLine& line) { add_kfence_line(line, staging); });
 }
 
 struct State final : ReaderState {
-  FileList list;          ///< files to read; empty until found
-  bool has_read = false;  ///< at the last read that was not left out
   bool has_read_caches = false;
   std::array<std::uint64_t, std::size(kSlabChecks)> caches_with_check{};
-  Buffer scratch;
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view bundle = raw.parts[kBundlePart].view();
-  Contents contents;
-  if (!find_contents(bundle, kPaths, contents) || !contents[kTainted]) {
-    return data_error(kPaths[kTainted], bundle.size(), "the data ends early");
-  }
-  std::optional<std::uint64_t> tainted;
-  std::optional<std::uint64_t> warnings;
-  std::optional<std::uint64_t> oopses;
-  if (auto result = parse_number(contents, kTainted, tainted); !result) return result;
-  if (auto result = parse_number(contents, kWarnings, warnings); !result) return result;
-  if (auto result = parse_number(contents, kOopses, oopses); !result) return result;
+  CheckerFiles files(raw);
+  const auto tainted = files.number("/proc/sys/kernel/tainted");
+  const auto warnings = files.number("/sys/kernel/warn_count");
+  const auto oopses = files.number("/sys/kernel/oops_count");
+  if (!tainted) files.refuse("/proc/sys/kernel/tainted", 0, "the file was not read");
+  if (files.error()) return *files.error();
   StagedStatistics& statistics = staging.statistics();
   statistics.add(kKernelTaint, *tainted >> 4U & 1U, {"machine_check"});
   statistics.add(kKernelTaint, *tainted >> 5U & 1U, {"bad_page"});
   if (warnings) statistics.add(kKernelReports, *warnings, {"warning"});
   if (oopses) statistics.add(kKernelReports, *oopses, {"oops"});
-  if (auto result = parse_kfence(contents, staging); !result) return result;
+  if (const auto kfence = files.text(kKfence)) {
+    if (auto result = parse_kfence(*kfence, staging); !result) return result;
+  }
+  if (files.error()) return *files.error();
   for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
     if (state.caches_with_check[i] != 0) statistics.add(kSlabDebugCaches, state.caches_with_check[i], {kSlabChecks[i]});
   }
@@ -180,7 +165,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 void count_checks(KernelView& view, const std::string& cache, State& state) {
   for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
     const std::string path = std::string(kSlabDirectory) + "/" + cache + "/" + std::string(kSlabChecks[i]);
-    if (view.read_file(path, state.scratch) && trim(state.scratch.view()) == "1") ++state.caches_with_check[i];
+    if (view.read_file(path, state.plan.scratch) && trim(state.plan.scratch.view()) == "1") ++state.caches_with_check[i];
   }
 }
 
@@ -196,32 +181,16 @@ void read_slab_checks(KernelView& view, State& state) {
   }
 }
 
-Result<void> find_files(KernelView& view, ListTime when, State& state) {
-  auto result = list_known_files(view, when, kPaths, kPaths[kTainted], state.scratch, state.list);
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  auto result = read_plan(view, kPlan, raw, state);
   if (result) read_slab_checks(view, state);
   return result;
 }
 
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
-    if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
-  }
-  if (state.has_read && may_skip(view, state.parse_count)) return {};
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  auto result = read_known_files(view, state.list, kPaths[kTainted], bundle);
-  state.has_read = result.has_value();
-  return result;
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  auto result = open_plan(view, kPlan, raw);
+  return result ? read(view, raw, state) : result;
 }
-
-/// Only the debugfs file needs a privilege; the others are opened by name at each read.
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  static_cast<void>(view.keep_open(kPaths[kKfence]));
-  return find_files(view, ListTime::kWhenRead, state);
-}
-
-constexpr std::string_view kReopened[] = {kPaths[kTainted], kPaths[kWarnings], kPaths[kOopses]};
-
-constexpr std::string_view kDebugfs[] = {kPaths[kKfence]};
 
 constexpr MetricOrigin kOrigins[] = {
     {kCheckerBugs, "total bugs of kfence/stats"},
@@ -243,9 +212,7 @@ extern const SourceDescriptor descriptor{
         "/sys/kernel/slab",
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 1,
-    .debugfs_paths = kDebugfs,
-    .reopened_directories = kReopened,
+    .plan = kPlan,
     .notes =
         "KFENCE's figures need root and a mounted debugfs when memstatd starts; a checker that is off has no figures; the "
         "checks of slab caches are as of the daemon's start, changes of the others are seen within four reads; a taint "

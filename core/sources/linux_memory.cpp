@@ -42,8 +42,8 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
 #include "core/collect/listed_name.h"
+#include "core/collect/plan_reader.h"
 #include "core/model/accounts.h"
 #include "core/model/page_metrics.h"
 #include "core/model/zfs_metrics.h"
@@ -101,11 +101,9 @@ constexpr SystemMetric kZramBytes =
                  {"device", "part"});
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
-constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
 constexpr std::string_view kOvercommit = "/proc/sys/vm/overcommit_memory";
 constexpr std::string_view kVmallocinfo = "/proc/vmallocinfo";
-constexpr std::string_view kCmaDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
 constexpr std::string_view kSockstat = "/proc/net/sockstat";
@@ -113,21 +111,36 @@ constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb"
 constexpr std::string_view kArcstats = "/proc/spl/kstat/zfs/arcstats";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 constexpr std::string_view kHyperVBalloon = "/sys/kernel/debug/hv-balloon";
-constexpr std::string_view kPoolDirectory = "/sys/kernel/mm/hugepages";
 constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 
-/// Other zram devices are not read.
-constexpr std::string_view kSeldomFiles[] = {kZpool,
-                                             kOvercommit,
-                                             "/sys/block/zram0/mm_stat",
-                                             "/sys/block/zram1/mm_stat",
-                                             "/sys/block/zram2/mm_stat",
-                                             "/sys/block/zram3/mm_stat"};
-
-constexpr std::size_t kMeminfoPart = 0;
-constexpr std::size_t kVmstatPart = 1;
-constexpr std::size_t kFilesPart = 2;  // the files of the list
-constexpr std::size_t kSeldomPart = 3;
+// A file that cannot be read is a missing part of the account, which is exported. Other zram devices are not read.
+constexpr ReadNeed kExtra = ReadNeed::kExtra;
+constexpr ReadTime kSeldom = ReadTime::kSeldom;
+enum File : std::size_t { kMeminfoFile, kVmstatFile };
+bool has_no_sum_of_pools(const RawBytes& raw, const ReaderState&) {  // before 4.19
+  return raw.content(kMeminfoFile).find("\nHugetlb:") == std::string_view::npos;
+}
+constexpr PlannedFile kPlan[] = {
+    {.path = kMeminfo, .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/proc/vmstat", .need = kExtra, .is_kept_open = true},
+    {.path = "/sys/kernel/mm/cma/*/alloc_pages_success", .need = kExtra},
+    {.path = "/sys/kernel/mm/cma/*/available_pages", .need = kExtra},
+    {.path = "/sys/kernel/mm/cma/*/release_pages_success", .need = kExtra},
+    {.path = "/sys/kernel/mm/cma/*/total_pages", .need = kExtra},
+    {.path = "/sys/kernel/mm/hugepages/*/nr_hugepages", .need = kExtra, .is_wanted = has_no_sum_of_pools},
+    {.path = kZswapPool, .need = kExtra, .is_kept_open = true},
+    {.path = kZoneinfo, .need = kExtra, .is_kept_open = true},
+    {.path = kTracing, .need = kExtra, .is_kept_open = true},
+    {.path = kArcstats, .need = kExtra, .is_kept_open = true},
+    {.path = kHyperVBalloon, .need = kExtra, .is_kept_open = true},
+    {.path = kZpool, .time = kSeldom, .need = kExtra},
+    {.path = kOvercommit, .time = kSeldom, .need = kExtra},
+    {.path = "/sys/block/zram0/mm_stat", .time = kSeldom, .need = kExtra},
+    {.path = "/sys/block/zram1/mm_stat", .time = kSeldom, .need = kExtra},
+    {.path = "/sys/block/zram2/mm_stat", .time = kSeldom, .need = kExtra},
+    {.path = "/sys/block/zram3/mm_stat", .time = kSeldom, .need = kExtra},
+    {.path = kSockstat, .need = kExtra},
+};
 
 /// The kind of memory from which the kernel allocates thread stacks.
 enum class Stacks : std::uint8_t {
@@ -138,10 +151,7 @@ enum class Stacks : std::uint8_t {
 };
 
 struct State final : ReaderState {
-  Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: the files are not known either
-  FileList list;                      ///< files to read
-  SettingFiles seldom;                ///< settings, and what is opened by name: opening costs more than reading
-  Buffer scratch;
+  Stacks stacks = Stacks::kNotAsked;
 };
 
 constexpr std::string_view kLines[] = {
@@ -211,11 +221,13 @@ struct Files {
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
-void parse_files(std::string_view bundle, CmaPages& cma, Files& files) {
-  FileBundleReader records(bundle);
-  std::string_view path;
-  std::string_view content;
-  while (records.next(path, content)) {
+Files files_of(const RawBytes& raw) {
+  Files files;
+  CmaPages cma;
+  for (const RawFile& read : raw.files) {
+    if (!read.has_content()) continue;
+    const std::string_view path = read.path;
+    const std::string_view content = read.bytes.view();
     std::string_view file;
     if (path == kZoneinfo) {
       files.cpu_pages = count_cpu_pages(content);
@@ -239,12 +251,6 @@ void parse_files(std::string_view bundle, CmaPages& cma, Files& files) {
       cma.take(area, file, parse_u64(trim(content)));
     }
   }
-}
-
-Files files_of(const RawBytes& raw) {
-  Files files;
-  CmaPages cma;
-  for (const std::size_t part : {kFilesPart, kSeldomPart}) parse_files(raw.parts[part].view(), cma, files);
   files.cma_pages = cma.finish();
   return files;
 }
@@ -396,12 +402,13 @@ std::optional<std::array<std::uint64_t, kZramParts.size()>> zram_amounts(std::st
 }
 
 /// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show).
-void add_zram(std::string_view bundle, StagedStatistics& statistics) {
-  FileBundleReader records(bundle);
-  for (std::string_view path, content, file; records.next(path, content);) {
-    const std::string_view device = component_after(path, "/sys/block/", file);
-    const auto amounts = zram_amounts(content);
-    for (std::size_t i = 0; !device.empty() && amounts && i < amounts->size(); ++i) {
+void add_zram(const RawBytes& raw, StagedStatistics& statistics) {
+  for (const RawFile& read : raw.files) {
+    std::string_view file;
+    const std::string_view device = component_after(read.path, "/sys/block/", file);
+    if (device.empty() || !read.has_content()) continue;
+    const auto amounts = zram_amounts(read.bytes.view());
+    for (std::size_t i = 0; amounts && i < amounts->size(); ++i) {
       if (kZramParts[i] != "limit" || (*amounts)[i] != 0) statistics.add(kZramBytes, (*amounts)[i], {device, kZramParts[i]});
     }
   }
@@ -409,7 +416,7 @@ void add_zram(std::string_view bundle, StagedStatistics& statistics) {
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view text = raw.parts[kMeminfoPart].view();
+  const std::string_view text = raw.content(kMeminfoFile);
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
   Lines lines = keyed_numbers(kLines);
   if (const auto offset = read_keyed_numbers(text, lines)) {
@@ -426,11 +433,11 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   if (const Amount available = lines[Line("MemAvailable")].value)
     staging.statistics().add(kAvailableBytes, saturating_sum(*available, released_by_arc));
   Accounts accounts(staging.statistics());
-  const Counters counters = read_counters(raw.parts[kVmstatPart].view());
+  const Counters counters = read_counters(raw.content(kVmstatFile));
   add_parts(files, raw.page_size, state.stacks, lines, counters, accounts);
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, files, raw.page_size, staging.statistics());
-  add_zram(raw.parts[kSeldomPart].view(), staging.statistics());
+  add_zram(raw, staging.statistics());
   accounts.finish(*lines[Line("MemTotal")].value, *lines[Line("MemFree")].value);
   return {};
 }
@@ -445,66 +452,21 @@ Stacks kind_of_stacks(std::string_view vmallocinfo) {
   return Stacks::kPages;
 }
 
-/// Lists the huge page pools for a kernel whose meminfo does not sum them up.
-void list_pools(KernelView& view, Buffer& scratch, FileList& list) {
-  if (!view.read_file(kMeminfo, scratch) || scratch.view().find("\nHugetlb:") != std::string_view::npos) return;
-  std::vector<std::string> pools;
-  if (!view.list_directory(kPoolDirectory, pools)) return;
-  for (const std::string& pool : pools) list.push_back(std::string(kPools) + pool + "/nr_hugepages");
-}
-
-/// Finds this kernel's files besides meminfo and vmstat. An unavailable file is a missing part, not an error.
-void find_files(KernelView& view, ListTime when, State& state) {
-  FileList& list = state.list;
-  Buffer areas_text;  // not the scratch buffer, which would stay this large
-  state.stacks = view.read_file(kVmallocinfo, areas_text) ? kind_of_stacks(areas_text.view()) : Stacks::kUnknown;
-  std::vector<std::string> areas;
-  if (view.list_directory(kCmaDirectory, areas)) {
-    for (const std::string& area : areas) {
-      for (const char* file : {"/alloc_pages_success", "/available_pages", "/release_pages_success", "/total_pages"}) {
-        list.push_back(std::string(kCmaAreas) + area + file);
-      }
-    }
-  }
-  list_pools(view, state.scratch, list);
-  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing, kArcstats, kHyperVBalloon}) {
-    static_cast<void>(list_file(view, when, path, list));
-  }
-  // Not worth a descriptor each.
-  static_cast<void>(list_known_files(view, ListTime::kWhenRead, kSeldomFiles, {}, areas_text, state.seldom.list));
-  list.emplace_back(kSockstat);
-}
-
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.stacks == Stacks::kNotAsked) find_files(view, ListTime::kWhenRead, state);
-  FileBundleWriter bundle(raw.parts[kFilesPart], state.scratch);
-  // A file that cannot be read is a missing part, which is exported.
-  const auto is_error = [](std::string_view, ErrorCode) { return false; };
-  if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
-  Buffer& seldom = raw.parts[kSeldomPart];
-  add_new_files(view, state.parse_count, kSeldomFiles, state.scratch, state.seldom.list);
-  if (!read_settings(view, state.parse_count, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
-  if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
-  return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
+  if (state.stacks == Stacks::kNotAsked) {
+    Buffer areas;
+    state.stacks = view.read_file(kVmallocinfo, areas) ? kind_of_stacks(areas.view()) : Stacks::kUnknown;
+  }
+  return read_plan(view, kPlan, raw, state);
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  if (auto result = view.keep_open(kMeminfo); !result) return result;
-  static_cast<void>(view.keep_open(kVmstat));
-  find_files(view, ListTime::kWhenOpened, state);
-  return {};
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  auto result = open_plan(view, kPlan, raw);
+  return result ? read(view, raw, state) : result;
 }
 
-// PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {kCmaDirectory,
-                                          kPoolDirectory,
-                                          "/sys/kernel/debug/zswap",
-                                          "/sys/devices/virtual/block",
-                                          "/sys/module/zswap/parameters",
-                                          "/proc/sys/vm",
-                                          "/proc/spl/kstat/zfs"};
-
-constexpr std::string_view kDebugfs[] = {kZswapPool, kHyperVBalloon};
+// Links of /sys/block lead to the first; files of the second return their content only once per descriptor.
+constexpr std::string_view kReopened[] = {"/sys/devices/virtual/block", "/sys/kernel/debug/zswap"};
 
 constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "anonymous: AnonPages"},
@@ -578,8 +540,7 @@ extern const SourceDescriptor descriptor{
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 9,
-    .debugfs_paths = kDebugfs,
+    .plan = kPlan,
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; as root it can also determine whether kernel stacks are vmalloc areas, and the trace buffer if "

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "core/collect/plan_reader.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/pressure.h"
 #include "core/parse/vmstat.h"
@@ -60,16 +61,14 @@ constexpr SystemMetric kIoPressureStallSeconds =
                    "Seconds since boot during which some or all runnable tasks waited for input and output.", {"kind"},
                    ValueFormat::kDouble);
 
-// Indexes of RawBytes::parts.
-constexpr std::size_t kCounters = 0;
-constexpr std::string_view kCountersFile = "/proc/vmstat";
-struct PressureFile {
-  std::size_t part;
-  std::string_view path;
-  const SystemMetric* metric;
+enum File : std::size_t { kCounters, kMemoryPressure, kIoPressure };
+constexpr PlannedFile kPlan[] = {
+    {.path = "/proc/vmstat", .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/proc/pressure/memory", .is_kept_open = true},  // absent without CONFIG_PSI, and with psi=0
+    {.path = "/proc/pressure/io", .is_kept_open = true},
 };
-constexpr PressureFile kPressureFiles[] = {{1, "/proc/pressure/memory", &kPressureStallSeconds},
-                                           {2, "/proc/pressure/io", &kIoPressureStallSeconds}};
+constexpr auto kPaths = paths_of(kPlan);
+constexpr std::string_view kCountersFile = kPaths[kCounters];
 
 struct Counter {
   std::string_view key;
@@ -139,10 +138,10 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   return {};
 }
 
-Result<void> parse_pressure(std::string_view text, std::string_view path, const SystemMetric& metric, Staging& staging) {
+Result<void> parse_pressure(const RawBytes& raw, File file, const SystemMetric& metric, Staging& staging) {
   Pressure pressure;
-  if (const auto offset = read_pressure(text, pressure)) {
-    return data_error(path, *offset, "expected total= and a number of microseconds on a complete line");
+  if (const auto offset = read_pressure(raw.content(file), pressure)) {
+    return data_error(kPaths[file], *offset, "expected total= and a number of microseconds on a complete line");
   }
   const auto add = [&](const std::optional<std::uint64_t>& microseconds, std::string_view kind) {
     if (microseconds) staging.statistics().add_double(metric, static_cast<double>(*microseconds) / 1e6, {kind});
@@ -154,12 +153,9 @@ Result<void> parse_pressure(std::string_view text, std::string_view path, const 
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  if (auto result = parse_counters(raw.parts[kCounters].view(), staging); !result) return result;
-  for (const PressureFile& file : kPressureFiles) {
-    auto result = parse_pressure(raw.parts[file.part].view(), file.path, *file.metric, staging);
-    if (!result) return result;
-  }
-  return {};
+  if (auto result = parse_counters(raw.content(kCounters), staging); !result) return result;
+  if (auto result = parse_pressure(raw, kMemoryPressure, kPressureStallSeconds, staging); !result) return result;
+  return parse_pressure(raw, kIoPressure, kIoPressureStallSeconds, staging);
 }
 
 /// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS). It then has all reclaim counters, otherwise none.
@@ -168,34 +164,11 @@ bool counts_events(std::string_view text) {
   return has("allocstall") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are not events
 }
 
-/// On a kernel without pressure stall information (CONFIG_PSI, or psi=0) that part remains empty. After a successful parse
-/// the file is not tried again.
-Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
-  if (auto result = view.read_file(kCountersFile, raw.parts[kCounters]); !result) return result;
-  const std::string_view counters = raw.parts[kCounters].view();
-  if (state.parse_count == 0 && counters.starts_with("nr_free_pages ") && !counts_events(counters)) {
-    return system_error(kCountersFile, ENOENT,
-                        "has no counters of reclaim: this kernel was built without CONFIG_VM_EVENT_COUNTERS");
-  }
-  for (const PressureFile& file : kPressureFiles) {
-    Buffer& pressure = raw.parts[file.part];
-    if (state.parse_count != 0 && pressure.empty()) continue;
-    auto result = view.read_file(file.path, pressure);
-    if (result) continue;
-    const bool is_absent = result.error().code == ErrorCode::kNotPresent;
-    pressure.assign(is_absent ? "" : "\n");
-    if (!is_absent) return result;
-  }
-  return {};
-}
-
-Result<void> open(KernelView& view, RawBytes&) {
-  if (auto result = view.keep_open(kCountersFile); !result) return result;
-  for (const PressureFile& file : kPressureFiles) {
-    auto result = view.keep_open(file.path);
-    if (!result && result.error().code != ErrorCode::kNotPresent) return result;
-  }
-  return {};
+Result<void> check(const RawBytes& raw) {
+  const std::string_view counters = raw.content(kCounters);
+  if (!counters.starts_with("nr_free_pages ") || counts_events(counters)) return {};
+  return system_error(kCountersFile, ENOENT,
+                      "has no counters of reclaim: this kernel was built without CONFIG_VM_EVENT_COUNTERS");
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -220,15 +193,15 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_oom",
-    .origin = "/proc/vmstat, /proc/pressure/memory, /proc/pressure/io",
+    .origin = kOriginOf<kPaths>,
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
-    .max_files = 1 + std::size(kPressureFiles),
+    .plan = kPlan,
     .notes =
         "kills, stalls and reclaim of the whole machine since boot; oom_kills_total counts those in control groups that "
         "reached their limit as well; stalls are by the highest zone that the allocation could have used, which need not be "
         "the zone that ran out",
-    .steps = source_steps<ReaderState, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse, check>(),
 };
 
 }  // namespace memstat::sources::linux_oom

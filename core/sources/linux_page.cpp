@@ -17,6 +17,7 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
+#include "core/collect/plan_reader.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/vmstat.h"
 #include "core/parse/zoneinfo.h"
@@ -83,13 +84,18 @@ constexpr SystemMetric kUnusableFreeRatio =
                  "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
                  {"node", "zone", "order"}, ValueFormat::kDouble);
 
-// Indexes of RawBytes::parts, in reading order.
-constexpr std::size_t kZones = 0;
-constexpr std::size_t kCounters = 1;
-constexpr std::size_t kBuddy = 2;
-constexpr std::size_t kMigrateTypes = 3;
-constexpr std::array<std::string_view, 4> kFiles = {"/proc/zoneinfo", "/proc/vmstat", "/proc/buddyinfo",
-                                                    "/proc/pagetypeinfo"};
+bool has_migrate_types(const RawBytes&, const ReaderState& state) {
+  return !state.options.empty() && state.options[0].number != 0;
+}
+
+enum File : std::size_t { kZones, kCounters, kBuddy, kMigrateTypes };
+constexpr PlannedFile kPlan[] = {
+    {.path = "/proc/zoneinfo", .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/proc/vmstat", .is_kept_open = true},
+    {.path = "/proc/buddyinfo", .is_kept_open = true},
+    {.path = "/proc/pagetypeinfo", .is_kept_open = true, .is_wanted = has_migrate_types},
+};
+constexpr auto kFiles = paths_of(kPlan);
 
 constexpr SourceOption kOptions[] = {
     {.name = "migrate_types",
@@ -223,7 +229,7 @@ class NodeEvents {
 };
 
 Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
-  ZoneInfoReader reader(raw.parts[kZones].view());
+  ZoneInfoReader reader(raw.content(kZones));
   NodeEvents events;
   ZoneInfo zone;
   while (reader.next_zone(zone)) {
@@ -245,7 +251,7 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
   }
   if (reader.problem()) return zones_error(reader.problem()->offset, reader.problem()->detail);
   events.flush(staging);
-  if (staging.types().empty()) return zones_error(raw.parts[kZones].size(), "has no zone with memory");
+  if (staging.types().empty()) return zones_error(raw.content(kZones).size(), "has no zone with memory");
   return {};
 }
 
@@ -260,7 +266,7 @@ bool has_zone(const Staging& staging, std::string_view zone) {
 Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   auto numbers = keyed_numbers(kVmCounters, &Counter::key);
   ZoneCounters allocations("pgalloc_");
-  if (const auto offset = read_vm_counters(raw.parts[kCounters].view(), numbers, allocations)) {
+  if (const auto offset = read_vm_counters(raw.content(kCounters), numbers, allocations)) {
     return data_error(kFiles[kCounters], *offset, "expected a line with a counter and its value");
   }
   StagedStatistics& statistics = staging.statistics();
@@ -279,7 +285,7 @@ constexpr const char* kWantsCounts = "expected a zone and its free blocks by ord
 
 Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
-  return for_each_whole_line(kFiles[kBuddy], raw.parts[kBuddy].view(), 0, [&](std::string_view line) -> const char* {
+  return for_each_whole_line(kFiles[kBuddy], raw.content(kBuddy), 0, [&](std::string_view line) -> const char* {
     if (trim(line).empty()) return nullptr;
     ZoneKey key;
     if (!take_zone(line, key)) return kWantsCounts;
@@ -325,16 +331,12 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     }
     return nullptr;
   };
-  return for_each_whole_line(kFiles[kMigrateTypes], raw.parts[kMigrateTypes].view(), 0, take);
+  return for_each_whole_line(kFiles[kMigrateTypes], raw.content(kMigrateTypes), 0, take);
 }
 
-struct State final : ReaderState {
-  bool may_not_read_migrate_types = false;
-};
-
-Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
+Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset(kCpuFields, raw.cpu_count);
-  if (state.may_not_read_migrate_types) {
+  if (const RawFile* file = raw.file(kMigrateTypes); file != nullptr && file->state == FileState::kRefused) {
     staging.add_note(
         "free blocks by migrate type, because only root may open /proc/pagetypeinfo: start memstatd as root, or switch "
         "migrate_types off");
@@ -343,53 +345,6 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   if (auto result = parse_counters(raw, staging); !result) return result;
   if (auto result = parse_buddy(raw, staging); !result) return result;
   return parse_migrate_types(raw, staging);
-}
-
-bool is_wanted(State& state, std::size_t part) {
-  if (part != kMigrateTypes) return true;
-  const bool is_on = !state.options.empty() && state.options[0].number != 0;
-  // Try again once it is switched off and on.
-  if (!is_on) state.may_not_read_migrate_types = false;
-  return is_on && !state.may_not_read_migrate_types;
-}
-
-/// Whether only this part failed, for lack of privileges that the others do not need.
-bool is_left_out(const Error& error, State& state, std::size_t part) {
-  if (part != kMigrateTypes || error.code != ErrorCode::kPermission) return false;
-  state.may_not_read_migrate_types = true;
-  return true;
-}
-
-/// A missing file leaves its part empty. After a successful parse it is not tried again.
-Result<void> read_part(KernelView& view, RawBytes& raw, State& state, std::size_t part) {
-  Buffer& buffer = raw.parts[part];
-  if (!is_wanted(state, part)) {
-    buffer.assign("\n");  // not empty: the file would count as missing, and not be tried once it is wanted
-    return {};
-  }
-  if (part != kZones && state.parse_count != 0 && buffer.empty()) return {};
-  auto result = view.read_file(kFiles[part], buffer);
-  if (result || part == kZones) return result;
-  const bool is_absent = result.error().code == ErrorCode::kNotPresent || is_left_out(result.error(), state, part);
-  buffer.assign(is_absent ? "" : "\n");
-  return is_absent ? Result<void>{} : result;
-}
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  for (std::size_t part = 0; part < kFiles.size(); ++part) {
-    if (auto result = read_part(view, raw, state, part); !result) return result;
-  }
-  return {};
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  for (std::size_t part = 0; part < kFiles.size(); ++part) {
-    if (!is_wanted(state, part)) continue;
-    auto result = view.keep_open(kFiles[part]);
-    if (result || (part != kZones && result.error().code == ErrorCode::kNotPresent)) continue;
-    if (!is_left_out(result.error(), state, part)) return result;
-  }
-  return {};
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -426,19 +381,19 @@ static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuF
 
 extern const SourceDescriptor descriptor{
     .name = "linux_page",
-    .origin = "/proc/zoneinfo, /proc/vmstat, /proc/buddyinfo, /proc/pagetypeinfo",
+    .origin = kOriginOf<kFiles>,
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kPage,
     .is_roster = true,
     .origins = kOrigins,
     .options = kOptions,
-    .max_files = 4,
+    .plan = kPlan,
     .notes =
         "a type is a zone with memory: \"node 0 Normal\"; pages in per-CPU sets count as in use, as in the kernel; healthy "
         "zones are full of page cache, so watermarks are not limits; page_allocations_total is by kind of zone over all "
         "nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the free lists under "
         "the zone's lock",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse>(),
 };
 
 }  // namespace memstat::sources::linux_page

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "core/base/text.h"
+#include "core/collect/plan_reader.h"
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
@@ -20,10 +21,12 @@ namespace memstat::sources::linux_percpu {
 namespace {
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
-constexpr std::string_view kStats = "/sys/kernel/debug/percpu_stats";
 
-constexpr std::size_t kMeminfoPart = 0;  // indexes of RawBytes::parts
-constexpr std::size_t kStatsPart = 1;
+enum File : std::size_t { kMeminfoFile, kStatsFile };
+constexpr PlannedFile kPlan[] = {
+    {.path = kMeminfo, .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/sys/kernel/debug/percpu_stats", .need = ReadNeed::kExtra, .is_kept_open = true},
+};
 
 /// Adds the global figures, which precede those of the chunks. Of duplicate names the first line counts.
 void add_statistics(std::string_view text, StagedType& type) {
@@ -53,7 +56,7 @@ void add_statistics(std::string_view text, StagedType& type) {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view text = raw.parts[kMeminfoPart].view();
+  const std::string_view text = raw.content(kMeminfoFile);
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
   std::array<KeyedNumber, 1> numbers{{{.key = "Percpu", .value = {}}}};
   if (const auto offset = read_keyed_numbers(text, numbers)) {
@@ -63,31 +66,15 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   StagedType& type = staging.add("percpu");
   type.fields = FieldMask(Field::kBytes);
   type.figures[Field::kBytes] = *numbers[0].value;
-  add_statistics(raw.parts[kStatsPart].view(), type);
+  add_statistics(raw.content(kStatsFile), type);
   return {};
 }
 
-struct State final : ReaderState {
-  bool lacks_statistics = false;  ///< the statistics file was absent at the start, so it is not tried again
-};
-
-Result<void> read(KernelView& view, RawBytes& raw, const State& state) {
-  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  const std::string_view text = raw.parts[kMeminfoPart].view();
-  if (text.ends_with('\n') && text.find("\nPercpu:") == std::string_view::npos) {
-    return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
-  }
-  if (!state.lacks_statistics && !view.read_file(kStats, raw.parts[kStatsPart])) raw.parts[kStatsPart].clear();
-  return {};
+Result<void> check(const RawBytes& raw) {
+  const std::string_view text = raw.content(kMeminfoFile);
+  if (!text.ends_with('\n') || text.find("\nPercpu:") != std::string_view::npos) return {};
+  return system_error(kMeminfo, ENOENT, "no line Percpu, which kernels have since 4.20");
 }
-
-Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  if (auto result = view.keep_open(kMeminfo); !result) return result;
-  state.lacks_statistics = !view.keep_open(kStats);
-  return read(view, raw, state);
-}
-
-constexpr std::string_view kDebugfs[] = {kStats};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Percpu"},
@@ -106,13 +93,12 @@ extern const SourceDescriptor descriptor{
     .allocator = Allocator::kPercpu,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = 2,
-    .debugfs_paths = kDebugfs,
+    .plan = kPlan,
     .notes =
         "needs no privilege; bytes are the pages of all CPUs together, in use or not; "
         "objects, allocations, frees and slabs (the allocator's chunks) need a kernel with PERCPU_STATS, "
         "debugfs mounted, and root at start",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse, check>(),
 };
 
 }  // namespace memstat::sources::linux_percpu

@@ -19,7 +19,7 @@
 // by ipfrag_high_thresh and ip6frag_high_thresh, in bytes). Events of our network namespace are in /proc/net/netstat and
 // snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
 
-#include "core/collect/known_files.h"
+#include "core/collect/plan_reader.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/source.h"
@@ -50,29 +50,27 @@ constexpr SystemMetric kSocketDrops =
     gauge_metric("memstat_socket_dropped_messages", Tier::kDefault,
                  "Messages lost by the open sockets of the family because their programs did not read them.", {"type"});
 
-constexpr std::string_view kPaths[] = {
-    "/proc/net/protocols",
-    "/proc/net/sockstat",
-    "/proc/net/sockstat6",
-    "/proc/net/netstat",
-    "/proc/net/snmp",
-    "/proc/net/snmp6",
-    "/proc/sys/net/ipv4/tcp_mem",
-    "/proc/sys/net/ipv4/udp_mem",
-    "/proc/sys/net/sctp/sctp_mem",
-    "/proc/sys/net/ipv4/ipfrag_high_thresh",
-    "/proc/sys/net/ipv6/ip6frag_high_thresh",
-    "/proc/net/packet",
-    "/proc/net/netlink",
+constexpr PlannedFile kPlan[] = {
+    // Counts are kept open, because opening a file in /proc/net costs as much as reading it.
+    {.path = "/proc/net/protocols", .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/proc/net/sockstat", .is_kept_open = true},
+    {.path = "/proc/net/sockstat6", .is_kept_open = true},
+    {.path = "/proc/net/netstat", .is_kept_open = true},
+    {.path = "/proc/net/snmp", .is_kept_open = true},
+    {.path = "/proc/net/snmp6", .is_kept_open = true},
+    {.path = "/proc/sys/net/ipv4/tcp_mem", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/udp_mem", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/sctp/sctp_mem", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/ipfrag_high_thresh", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv6/ip6frag_high_thresh", .time = ReadTime::kSeldom},
+    {.path = "/proc/net/packet", .time = ReadTime::kSeldom},
+    {.path = "/proc/net/netlink", .time = ReadTime::kSeldom},
 };
-// The settings, after the counts, rarely change, or change slowly.
-using SocketFiles = KnownFiles<kPaths, ListedName<kPaths>("/proc/sys/net/ipv4/tcp_mem")>;
+constexpr auto kPaths = paths_of(kPlan);
+using SocketFiles = PlannedFiles<kPaths>;
 using File = SocketFiles::File;
 constexpr File kProtocols = "/proc/net/protocols";
 constexpr File kSockstat = "/proc/net/sockstat";
-
-constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kSettingsPart = 1;
 
 /// The protocol that reports a memory account, and the file of its limits.
 struct Account {
@@ -327,7 +325,7 @@ void add_queues(SocketFiles& files, File file, std::string_view type, Staging& s
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  SocketFiles files(raw.parts[kBundlePart].view(), raw.parts[kSettingsPart].view());
+  SocketFiles files(raw);
   Failures tcp;
   Failures udp;
   add_tcp_events(files, tcp, staging);
@@ -341,27 +339,6 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (files.error()) return *files.error();
   return {};
 }
-
-struct State final : ReaderState {
-  SocketFiles::Lists files;
-};
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.files.counts.empty()) {
-    if (auto result = SocketFiles::find(view, ListTime::kWhenRead, kPaths[kProtocols], state.files); !result) return result;
-  }
-  return SocketFiles::read(view, state.parse_count, kPaths[kProtocols], state.files, raw.parts[kBundlePart],
-                           raw.parts[kSettingsPart]);
-}
-
-/// Files with counts are kept open, because opening a file in /proc/net costs as much as reading it. Settings are opened at
-/// each read.
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  return SocketFiles::find(view, ListTime::kWhenOpened, kPaths[kProtocols], state.files);
-}
-
-constexpr std::string_view kReopened[] = {
-    "/proc/sys/net"};  // for SCTP and IPv6, whose modules may load later; /proc/net is always accessible
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
@@ -382,23 +359,19 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_socket",
-    .origin =
-        "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "
-        "/proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, /proc/sys/net/sctp/sctp_mem, "
-        "/proc/sys/net/ipv4/ipfrag_high_thresh, /proc/sys/net/ipv6/ip6frag_high_thresh, /proc/net/packet, /proc/net/netlink",
+    .origin = kOriginOf<kPaths>,
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSocket,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = SocketFiles::kCountPaths.size(),
-    .reopened_directories = kReopened,
+    .plan = kPlan,
     .notes =
         "needs no privilege; TCP's bytes include TCPv6 and MPTCP, UDP's include UDPv6 and UDP-Lite, and control groups "
         "count the same memory again; sockets and events are of the daemon's network namespace, bytes and limits of the "
         "machine; new limits, and queues of packet and netlink sockets, are seen within four reads; each CPU may withhold "
         "up to 1 MiB from a protocol's bytes; if pages are larger than 4 KiB, bytes are too large on kernels from 4.10 to "
         "5.19, which count units of 4 KiB as pages",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse>(),
 };
 
 }  // namespace memstat::sources::linux_socket

@@ -22,9 +22,11 @@
 // The kernel counts watches of epoll, inotify and fanotify per user, but no file shows the counts. Only the limit per user
 // is exported. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark contain the watches of all users. The
 // kernel reports no entry size, so only tables counted in bytes have bytes.
+#include <algorithm>
+#include <cerrno>
 #include <limits>
 
-#include "core/collect/known_files.h"
+#include "core/collect/plan_reader.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/parse/sysv_ipc.h"
@@ -44,56 +46,55 @@ constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries that record the absence of a file (negative dentries) now.");
 
-constexpr std::size_t kBundlePart = 0;
-constexpr std::size_t kSettingsPart = 1;
-
-// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read at
-// every fourth poll, and at least once a minute.
-constexpr std::string_view kPaths[] = {
-    "/proc/sys/fs/file-nr",
-    "/proc/net/stat/nf_conntrack",
-    "/proc/net/stat/arp_cache",
-    "/proc/net/stat/ndisc_cache",
-    "/proc/loadavg",
-    "/proc/net/sockstat",
-    "/proc/net/netstat",
-    "/proc/meminfo",
-    "/proc/sys/fs/inode-state",
-    "/proc/sys/fs/dentry-state",
-    "/proc/sys/net/netfilter/nf_conntrack_count",
-    "/proc/key-users",
-    "/proc/sys/fs/aio-nr",
-    "/proc/sys/kernel/pty/nr",
-    "/proc/sysvipc/shm",
-    "/proc/sysvipc/sem",
-    "/proc/sysvipc/msg",
-    "/proc/sys/net/netfilter/nf_conntrack_max",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
-    "/proc/sys/kernel/threads-max",
-    "/proc/sys/kernel/pid_max",
-    "/proc/sys/fs/aio-max-nr",
-    "/proc/sys/kernel/pty/max",
-    "/proc/sys/kernel/shmmni",
-    "/proc/sys/kernel/shmall",
-    "/proc/sys/kernel/sem",
-    "/proc/sys/kernel/msgmni",
-    "/proc/sys/net/ipv4/tcp_max_orphans",
-    "/proc/sys/net/ipv4/tcp_max_tw_buckets",
-    "/proc/sys/fs/epoll/max_user_watches",
-    "/proc/sys/fs/inotify/max_user_watches",
-    "/proc/sys/fs/inotify/max_user_instances",
-    "/proc/sys/fs/fanotify/max_user_marks",
-    "/proc/sys/fs/fanotify/max_user_groups",
-    "/proc/sys/vm/overcommit_memory",
-    "/proc/sys/vm/max_map_count",
-    "/proc/sys/net/core/somaxconn",
-    "/proc/sys/net/core/rmem_max",
-    "/proc/sys/net/core/wmem_max",
+// No file needs a privilege. Kept open: the table of files, which must be readable even when no file can be opened, and
+// those where opening costs as much as reading. Seldom: counts without a limit, counts that hardly move, and settings.
+constexpr PlannedFile kPlan[] = {
+    {.path = "/proc/sys/fs/file-nr", .is_kept_open = true},
+    {.path = "/proc/net/stat/nf_conntrack", .is_kept_open = true},
+    {.path = "/proc/net/stat/arp_cache", .is_kept_open = true},
+    {.path = "/proc/net/stat/ndisc_cache", .is_kept_open = true},
+    {.path = "/proc/loadavg", .is_kept_open = true},
+    {.path = "/proc/net/sockstat"},
+    {.path = "/proc/net/netstat"},
+    {.path = "/proc/meminfo", .is_kept_open = true},
+    {.path = "/proc/sys/fs/inode-state", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/dentry-state", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/netfilter/nf_conntrack_count", .time = ReadTime::kSeldom},
+    {.path = "/proc/key-users", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/aio-nr", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/pty/nr", .time = ReadTime::kSeldom},
+    {.path = "/proc/sysvipc/shm", .time = ReadTime::kSeldom},
+    {.path = "/proc/sysvipc/sem", .time = ReadTime::kSeldom},
+    {.path = "/proc/sysvipc/msg", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/netfilter/nf_conntrack_max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/neigh/default/gc_thresh2", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/neigh/default/gc_thresh3", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv6/neigh/default/gc_thresh2", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv6/neigh/default/gc_thresh3", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/threads-max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/pid_max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/aio-max-nr", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/pty/max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/shmmni", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/shmall", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/sem", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/kernel/msgmni", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/tcp_max_orphans", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/ipv4/tcp_max_tw_buckets", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/epoll/max_user_watches", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/inotify/max_user_watches", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/inotify/max_user_instances", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/fanotify/max_user_marks", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/fanotify/max_user_groups", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/vm/overcommit_memory", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/vm/max_map_count", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/core/somaxconn", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/core/rmem_max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/net/core/wmem_max", .time = ReadTime::kSeldom},
+    {.path = "/proc/sys/fs/inode-state", .time = ReadTime::kSeldom},
 };
-using TableFiles = KnownFiles<kPaths, ListedName<kPaths>("/proc/sys/fs/inode-state")>;
+constexpr auto kPaths = paths_of(kPlan);
+using TableFiles = PlannedFiles<kPaths>;
 using File = TableFiles::File;
 using Number = TableFiles::Number;
 
@@ -441,8 +442,7 @@ void add_single_limits(TableFiles& files, Staging& staging) {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view bundle = raw.parts[kBundlePart].view();
-  TableFiles files(bundle, raw.parts[kSettingsPart].view());
+  TableFiles files(raw);
   add_files(files, staging);
   add_cached(files, "inodes", "/proc/sys/fs/inode-state", staging);
   add_cached(files, "dentries", "/proc/sys/fs/dentry-state", staging);
@@ -462,46 +462,16 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   add_accept_queues(files, staging);
   add_single_limits(files, staging);
   if (files.error()) return *files.error();
-  if (staging.types().empty()) return data_error(kPaths[0], bundle.size(), "no table was read");
+  if (staging.types().empty()) return data_error(kPaths[0], 0, "no table was read");
   return {};
 }
 
-struct State final : ReaderState {
-  TableFiles::Lists files;
-};
-
-/// No file needs a privilege, and modules add some, so they are opened by name at each read.
-Result<void> find_files(KernelView& view, State& state) {
-  // A dump, or a capture of a few files, may have only the last file, which is not a table.
-  constexpr std::span kTablePaths = std::span(kPaths).first(File("/proc/meminfo"));
-  auto found = list_known_files(view, ListTime::kWhenRead, kTablePaths, {}, state.files.scratch, state.files.counts);
-  return found ? TableFiles::find(view, ListTime::kWhenRead, {}, state.files) : found;
+/// A dump, or a capture of a few files, may have only settings and meminfo, which are not tables.
+Result<void> check(const RawBytes& raw) {
+  const auto is_table = [](const RawFile& file) { return file.planned < File("/proc/meminfo") && file.has_content(); };
+  if (std::any_of(raw.files.begin(), raw.files.end(), is_table)) return {};
+  return system_error(kPaths[0], ENOENT);
 }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.files.counts.empty()) {
-    if (auto result = find_files(view, state); !result) return result;
-  }
-  return TableFiles::read(view, state.parse_count, {}, state.files, raw.parts[kBundlePart], raw.parts[kSettingsPart]);
-}
-
-// Kept open: the table of files, which must be readable even when no file can be opened, and those that are read at every
-// poll, because opening one costs as much as reading it.
-constexpr std::string_view kKept[] = {"/proc/sys/fs/file-nr",
-                                      "/proc/net/stat/nf_conntrack",
-                                      "/proc/net/stat/arp_cache",
-                                      "/proc/net/stat/ndisc_cache",
-                                      "/proc/loadavg",
-                                      "/proc/meminfo"};
-
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  for (const std::string_view path : kKept) static_cast<void>(view.keep_open(path));
-  return find_files(view, state);
-}
-
-// /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {"/proc/key-users", "/proc/sys/fs", "/proc/sys/kernel",
-                                          "/proc/sys/net",   "/proc/sys/vm", "/proc/sysvipc"};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
@@ -530,27 +500,12 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_table",
-    .origin =
-        "/proc/sys/fs/file-nr, /proc/sys/fs/inode-state, /proc/sys/fs/dentry-state, "
-        "/proc/sys/net/netfilter/nf_conntrack_count, /proc/sys/net/netfilter/nf_conntrack_max, /proc/net/stat/nf_conntrack, "
-        "/proc/net/stat/arp_cache, /proc/sys/net/ipv4/neigh/default/gc_thresh2, "
-        "/proc/sys/net/ipv4/neigh/default/gc_thresh3, /proc/net/stat/ndisc_cache, "
-        "/proc/sys/net/ipv6/neigh/default/gc_thresh2, /proc/sys/net/ipv6/neigh/default/gc_thresh3, /proc/loadavg, "
-        "/proc/sys/kernel/threads-max, /proc/sys/kernel/pid_max, /proc/key-users, /proc/sys/fs/aio-nr, "
-        "/proc/sys/fs/aio-max-nr, /proc/sys/kernel/pty/nr, /proc/sys/kernel/pty/max, /proc/sysvipc/shm, "
-        "/proc/sys/kernel/shmmni, /proc/sys/kernel/shmall, /proc/sysvipc/sem, /proc/sys/kernel/sem, /proc/sysvipc/msg, "
-        "/proc/sys/kernel/msgmni, /proc/net/sockstat, /proc/sys/net/ipv4/tcp_max_orphans, "
-        "/proc/sys/net/ipv4/tcp_max_tw_buckets, /proc/net/netstat, /proc/sys/fs/epoll/max_user_watches, "
-        "/proc/sys/fs/inotify/max_user_watches, /proc/sys/fs/inotify/max_user_instances, "
-        "/proc/sys/fs/fanotify/max_user_marks, /proc/sys/fs/fanotify/max_user_groups, /proc/meminfo, "
-        "/proc/sys/vm/overcommit_memory, /proc/sys/vm/max_map_count, /proc/sys/net/core/somaxconn, "
-        "/proc/sys/net/core/rmem_max, /proc/sys/net/core/wmem_max",
+    .origin = kOriginOf<kPaths>,
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kTable,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = std::size(kKept),
-    .reopened_directories = kReopened,
+    .plan = kPlan,
     .notes =
         "needs no privilege; tables of the network, of System V IPC and of keys are those of the daemon's namespaces; root "
         "may exceed some limits, and permanent neighbours do not count against theirs; tables of modules that are loaded "
@@ -560,7 +515,7 @@ extern const SourceDescriptor descriptor{
         "and fanotify_*_mark; it does not report the connections of a listener, the mappings of a process and the bytes of "
         "a socket either: accept_queues, process_maps and socket_*_buffers have only the limit; in a container whose devpts "
         "has no reserve, pty/max is 1024 above the real maximum",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse, check>(),
 };
 
 }  // namespace memstat::sources::linux_table

@@ -16,7 +16,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/collect/root_only.h"
+#include "core/collect/plan_reader.h"
 #include "core/parse/symbol_name.h"
 #include "core/source.h"
 
@@ -24,7 +24,7 @@ namespace memstat::sources::linux_vmalloc {
 namespace {
 
 constexpr std::string_view kFile = "/proc/vmallocinfo";
-constexpr std::size_t kTextPart = 0;  // index of RawBytes::parts
+constexpr PlannedFile kPlan[] = {{.path = kFile, .need = ReadNeed::kRequired, .is_kept_open = true}};
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kFree, Field::kAddressSpace};
 constexpr FieldMask kFieldsInUse = kFields - FieldMask(Field::kFree);
@@ -191,7 +191,7 @@ bool add_area(const Area& area, std::uint64_t page_size, Staging& staging) {
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
-  const std::string_view text = raw.parts[kTextPart].view();
+  const std::string_view text = raw.content(0);
   staging.reset({}, 0);
   staging.set_nodes(NodeFieldMask(NodeField::kHeldBytes), node_count_of(text));
   const auto take = [&](std::string_view line) -> const char* {
@@ -208,13 +208,6 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   // Areas are ordered by address, so the order of callers changes all the time.
   staging.sort_by_name();
   return {};
-}
-
-Result<void> read(KernelView& view, RawBytes& raw) { return view.read_file(kFile, raw.parts[kTextPart]); }
-
-Result<void> open(KernelView& view, RawBytes& raw) {
-  if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  return read(view, raw);  // the first read is the most expensive, because the kernel determines the buffer size
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -235,7 +228,7 @@ extern const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
-    .max_files = 1,
+    .plan = kPlan,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or, for other "
@@ -243,7 +236,7 @@ extern const SourceDescriptor descriptor{
         "of memory with another owner), address_space is their size without guard pages, count the number of areas, free "
         "the number of those waiting to be unmapped; read only every 30 s, because the kernel holds locks while it prints, "
         "about 0.25 us per area",
-    .steps = source_steps<ReaderState, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse>(),
 };
 
 }  // namespace memstat::sources::linux_vmalloc

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/collect/file_list.h"
+#include "core/collect/plan_reader.h"
 #include "core/parse/key_values.h"
 #include "core/source.h"
 
@@ -20,47 +20,40 @@ namespace memstat::sources::linux_zswap {
 namespace {
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
-constexpr std::string_view kPercent = "/sys/module/zswap/parameters/max_pool_percent";
-constexpr std::string_view kPoolSize = "/sys/kernel/debug/zswap/pool_total_size";
-constexpr std::string_view kStoredPages = "/sys/kernel/debug/zswap/stored_pages";
 constexpr std::string_view kRefusals[] = {"/sys/kernel/debug/zswap/pool_limit_hit",
                                           "/sys/kernel/debug/zswap/reject_alloc_fail",
                                           "/sys/kernel/debug/zswap/reject_kmemcache_fail"};
 
-constexpr std::size_t kMeminfoPart = 0;
-constexpr std::size_t kBundlePart = 1;
-constexpr std::size_t kSettingsPart = 2;
+enum File : std::size_t { kMeminfoFile, kPercent, kPoolSize, kStoredPages, kFirstRefusal };
+constexpr PlannedFile kPlan[] = {
+    {.path = kMeminfo, .need = ReadNeed::kRequired, .is_kept_open = true},
+    {.path = "/sys/module/zswap/parameters/max_pool_percent", .time = ReadTime::kSeldom},
+    {.path = "/sys/kernel/debug/zswap/pool_total_size", .is_kept_open = true},
+    {.path = "/sys/kernel/debug/zswap/stored_pages", .is_kept_open = true},
+    {.path = kRefusals[0], .is_kept_open = true},
+    {.path = kRefusals[1], .is_kept_open = true},
+    {.path = kRefusals[2], .is_kept_open = true},
+};
 
 enum Line : std::size_t { kMemTotal, kZswap, kZswapped, kLineCount };
 
 /// The figures of the small files. The sum of rejections is meaningful only if all of them exist.
-struct Files {
-  std::optional<std::uint64_t> percent, pool_size, stored_pages;
-  std::uint64_t refusals = 0;
-  std::size_t refusal_count = 0;
-};
+std::optional<std::uint64_t> number_of(const RawBytes& raw, std::size_t file) { return parse_u64(trim(raw.content(file))); }
 
-void parse_files(std::string_view bundle, Files& files) {
-  FileBundleReader records(bundle);
-  std::string_view path;
-  std::string_view content;
-  while (records.next(path, content)) {
-    const auto number = parse_u64(trim(content));
-    if (!number) continue;
-    if (path == kPercent) files.percent = number;
-    if (path == kPoolSize) files.pool_size = number;
-    if (path == kStoredPages) files.stored_pages = number;
-    for (const std::string_view refusal : kRefusals) {
-      if (path != refusal) continue;
-      files.refusals += *number;
-      ++files.refusal_count;
-    }
+/// Refused pages, if the kernel counts them in all three files.
+std::optional<std::uint64_t> refusals_of(const RawBytes& raw) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < std::size(kRefusals); ++i) {
+    const auto number = number_of(raw, kFirstRefusal + i);
+    if (!number) return std::nullopt;
+    sum += *number;
   }
+  return sum;
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  const std::string_view text = raw.parts[kMeminfoPart].view();
+  const std::string_view text = raw.content(kMeminfoFile);
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
   std::array<KeyedNumber, kLineCount> lines{
       {{.key = "MemTotal", .value = {}}, {.key = "Zswap", .value = {}}, {.key = "Zswapped", .value = {}}}};
@@ -68,89 +61,37 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
   if (!lines[kMemTotal].value) return data_error(kMeminfo, text.size(), "has no line MemTotal");
-  Files files;
-  for (const std::size_t part : {kBundlePart, kSettingsPart}) parse_files(raw.parts[part].view(), files);
-  const std::optional<std::uint64_t> bytes = lines[kZswap].value ? lines[kZswap].value : files.pool_size;
+  const std::optional<std::uint64_t> bytes = lines[kZswap].value ? lines[kZswap].value : number_of(raw, kPoolSize);
   if (!bytes) return data_error(kMeminfo, text.size(), "has no line Zswap, and debugfs reports no pool");
 
   StagedType& type = staging.add("zswap");
   type.set(Field::kBytes, *bytes);
   if (lines[kZswapped].value) {
     type.set(Field::kCount, *lines[kZswapped].value / raw.page_size);
-  } else if (files.stored_pages) {
-    type.set(Field::kCount, *files.stored_pages);
+  } else {
+    type.set(Field::kCount, number_of(raw, kStoredPages));
   }
   // The kernel multiplies pages, so the product cannot overflow if the total is real.
   std::uint64_t product = 0;
   constexpr std::uint64_t kWhole = 100;
-  if (files.percent && *files.percent != 0 &&
-      !__builtin_mul_overflow(*lines[kMemTotal].value / raw.page_size, *files.percent, &product) &&
+  const auto percent = number_of(raw, kPercent);
+  if (percent && *percent != 0 && !__builtin_mul_overflow(*lines[kMemTotal].value / raw.page_size, *percent, &product) &&
       !__builtin_mul_overflow(product / kWhole, raw.page_size, &product)) {
     type.set(Field::kBytesLimit, product);
   }
-  if (files.refusal_count == std::size(kRefusals)) type.set(Field::kFailures, files.refusals);
+  type.set(Field::kFailures, refusals_of(raw));
   return {};
 }
 
 /// Whether to ignore a file's error: the kernel lacks the file, or debugfs is accessible only to root.
-bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || code == ErrorCode::kPermission; }
-
-struct State final : ReaderState {
-  bool has_looked = false;  ///< the list is known
-  FileList list;            ///< files to read besides meminfo
-  SettingFiles settings;
-  Buffer scratch;
-};
-
-/// Lists the files that this kernel has and that are readable. A later failure to read one is an error.
-Result<void> find_files(KernelView& view, ListTime when, State& state) {
-  FileList& list = state.list;
-  list.clear();
-  // A missing part shows no limit.
-  (void)list_known_files(view, ListTime::kWhenRead, std::span(&kPercent, 1), {}, state.scratch, state.settings.list);
-  for (const std::string_view path : {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
-    auto result = when == ListTime::kWhenRead ? view.read_file(path, state.scratch) : Result<void>();
-    if (result) result = list_file(view, when, path, list);
-    if (!result && !is_unavailable(result.error().code)) {
-      list.clear();
-      return result;
-    }
-  }
-  state.has_looked = true;
-  return {};
+Result<void> check(const RawBytes& raw) {
+  const bool has_line = raw.content(kMeminfoFile).find("\nZswap:") != std::string_view::npos;
+  if (has_line || number_of(raw, kPoolSize)) return {};
+  return system_error(kMeminfo, ENOENT, "no line Zswap, which kernels with zswap have since 5.19");
 }
 
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (!state.has_looked) {
-    if (auto found = find_files(view, ListTime::kWhenRead, state); !found) return found;
-  }
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  if (!state.list.empty()) {
-    const auto is_error = [](std::string_view, ErrorCode code) { return code != ErrorCode::kNotPresent; };
-    if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
-  }
-  Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
-  if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  Files files;
-  parse_files(raw.parts[kBundlePart].view(), files);
-  if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos && !files.pool_size) {
-    return system_error(kMeminfo, ENOENT, "no line Zswap, which kernels with zswap have since 5.19");
-  }
-  return {};
-}
-
-Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  if (auto result = view.keep_open(kMeminfo); !result) return result;
-  if (auto found = find_files(view, ListTime::kWhenOpened, state); !found) return found;
-  return read(view, raw, state);
-}
-
-constexpr std::string_view kReopened[] = {
-    "/sys/kernel/debug/zswap",        // its files return their content only once per descriptor
-    "/sys/module/zswap/parameters"};  // read seldom
-
-constexpr std::string_view kDebugfs[] = {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]};
+// Its files return their content only once per descriptor, so the kernel view opens them again.
+constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "Zswap, before 5.19 pool_total_size of debugfs"},
@@ -168,13 +109,12 @@ extern const SourceDescriptor descriptor{
     .allocator = Allocator::kZswap,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = 6,
-    .debugfs_paths = kDebugfs,
+    .plan = kPlan,
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege for bytes, objects (pages stored) and limit; "
         "failures, and everything on kernels before 5.19, need debugfs mounted and root at start",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps<kPlan, parse, check>(),
 };
 
 }  // namespace memstat::sources::linux_zswap

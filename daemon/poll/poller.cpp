@@ -295,6 +295,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
   const Staging& staging = entry.reader->staging;
   std::uint64_t bytes = 0;
   for (const Buffer& part : entry.reader->raw.parts) bytes += part.size();
+  for (const RawFile& file : entry.reader->raw.files) bytes += file.bytes.size();
   entry.was_up = true;
   entry.refusal.clear();
   if (!staging.size_classes().empty()) size_classes_ = staging.size_classes();

@@ -85,13 +85,14 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
 
 namespace {
 
-/// The union of a descriptor's list over all enabled sources.
+/// The union of a source's list over all enabled sources.
+template <typename ListOf>
 std::vector<std::string> united(std::span<const SourceDescriptor* const> sources, OperatingSystem os, const Config& config,
-                                std::span<const std::string_view> SourceDescriptor::*list) {
+                                ListOf list_of) {
   std::vector<std::string> all;
   for (const SourceDescriptor* source : sources) {
     if (source->os != os || is_off(*source, config_of(*source, config))) continue;
-    for (const std::string_view each : source->*list) {
+    for (const auto& each : list_of(*source)) {
       if (std::find(all.begin(), all.end(), each) == all.end()) all.emplace_back(each);
     }
   }
@@ -102,12 +103,12 @@ std::vector<std::string> united(std::span<const SourceDescriptor* const> sources
 
 std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                               const Config& config) {
-  return united(sources, os, config, &SourceDescriptor::reopened_directories);
+  return united(sources, os, config, reopened_paths_of);
 }
 
 std::vector<std::string> helper_capabilities(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                              const Config& config) {
-  return united(sources, os, config, &SourceDescriptor::helper_capabilities);
+  return united(sources, os, config, [](const SourceDescriptor& source) { return source.helper_capabilities; });
 }
 
 }  // namespace memstat

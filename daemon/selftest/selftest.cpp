@@ -423,8 +423,7 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
   } else if (view.list_directory("/sys/kernel", of_sysfs) && view.list_directory("/sys/kernel/debug", of_debugfs) &&
              of_debugfs.empty()) {
     // If the kernel has debugfs, sysfs has this directory as its mount point.
-    const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };
-    lines.push_back(line_of("debugfs is not mounted at /sys/kernel/debug, where " + figures_of(sources, reads),
+    lines.push_back(line_of("debugfs is not mounted at /sys/kernel/debug, where " + figures_of(sources, reads_debugfs),
                             "`mount -t debugfs debugfs /sys/kernel/debug`"));
   }
   PartialView seen;

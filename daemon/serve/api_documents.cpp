@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/api_documents.h"
+#include "daemon/exposition/answers.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,6 @@
 #include "core/model/type_rules.h"
 #include "core/source.h"
 #include "daemon/explain/explain.h"
-#include "daemon/snapshot/growth_report.h"
-#include "daemon/snapshot/kernel_events.h"
 #include "daemon/snapshot/row_extras.h"
 
 namespace memstat {
@@ -268,7 +267,7 @@ std::string history_document(const Snapshot& snapshot, const History& history, c
 std::string growth_document(const Snapshot& snapshot, const History& history, const ApiRequest& request) {
   JsonWriter json;
   write_poll(json, snapshot);
-  write_growth(json, growth_report(snapshot, history, request.seconds));
+  write_growth(json, growth_answer(growth_report(snapshot, history, request.seconds)));
   return json.finish();
 }
 
@@ -338,7 +337,7 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
 std::string events_document(const Snapshot& snapshot) {
   JsonWriter json;
   write_poll(json, snapshot);
-  write_kernel_events(json, snapshot);
+  write_kernel_events(json, kernel_events(snapshot));
   return json.finish();
 }
 

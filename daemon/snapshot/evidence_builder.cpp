@@ -453,42 +453,4 @@ void EvidenceBuilder::add_log(const Snapshot& snapshot, Evidence& evidence) {
   }
 }
 
-namespace {
-
-void write_finding(JsonWriter& json, const Finding& finding) {
-  json.open_object();
-  json.field("cause", finding.cause).field("severity", to_string(finding.severity));
-  json.field("certainty", to_string(finding.certainty)).field("confidence", confidence_of(finding.certainty));
-  json.field("headline", finding.headline).open_list("about");
-  for (const Finding::About& one : finding.about) {
-    json.open_object().field("allocator", one.allocator).field("type", one.type).close();
-  }
-  json.close().open_list("who");
-  for (const Finding::Who& one : finding.who) json.open_object().field("kind", one.kind).field("name", one.name).close();
-  json.close().open_list("evidence");
-  for (const Fact& fact : finding.facts) {
-    json.open_object().field("text", fact.text).field("source", fact.source);
-    if (fact.value) json.field("value", *fact.value);
-    if (fact.limit) json.field("limit", *fact.limit);
-    if (fact.window_seconds > 0) json.field("window_seconds", fact.window_seconds);
-    json.close();
-  }
-  json.close().list("explains", finding.explains).field("effect", finding.effect);
-  json.field("seconds_left", finding.seconds_left).list("next", finding.next).field("runbook", finding.runbook).close();
-}
-
-}  // namespace
-
-void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
-  json.open_list("findings");
-  for (const Finding& finding : diagnosis.findings) write_finding(json, finding);
-  json.close().list("ruled_out", diagnosis.ruled_out).open_list("not_checked");
-  for (const NotChecked& one : diagnosis.not_checked)
-    json.open_object().field("cause", one.cause).field("why", one.why).close();
-  json.close().field("watched_seconds", diagnosis.watched_seconds).field("polls", diagnosis.polls);
-  if (diagnosis.view.is_whole()) return;
-  json.open_object("view").field("lacks", diagnosis.view.names());
-  json.field("words", diagnosis.view.words()).field("permit", diagnosis.view.permit()).close();
-}
-
 }  // namespace memstat

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json_writer.h"
 #include "core/base/mutex.h"
 #include "core/diagnosis/diagnose.h"
 #include "core/model/kernel_log.h"
@@ -151,8 +150,5 @@ class Diagnostician {
 
 /// Adds the growth in the history of the snapshot's types to Evidence::growing, if the history is long enough.
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence);
-
-/// Writes members of an open JSON object: findings, ruled_out, not_checked, watched_seconds.
-void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis);
 
 }  // namespace memstat

@@ -137,25 +137,6 @@ void set_aside_work(GrowthReport& report) {
   growing.erase(work, growing.end());
 }
 
-void write_row(JsonWriter& json, const GrowthReport& report, const Growth& row) {
-  const GrowthSeries& series = report.series[row.series];
-  json.field("allocator", series.allocator).field("type", series.name).field("of", series.is_bytes ? "bytes" : "objects");
-  json.field("now", std::llround(row.now)).field("grew", std::llround(row.gain));
-  json.field("shape", to_string(row.test.shape));
-  if (series.is_cache) json.field("cache", true);
-  if (row.together.empty()) return;
-  json.open_list("with");
-  for (const std::size_t other : row.together) {
-    const GrowthSeries& one = report.series[other];
-    json.open_object()
-        .field("allocator", one.allocator)
-        .field("type", one.name)
-        .field("of", one.is_bytes ? "bytes" : "objects");
-    json.field("grew", std::llround(one.points.back().amount - one.points.front().amount)).close();
-  }
-  json.close();
-}
-
 }  // namespace
 
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds) {
@@ -198,6 +179,9 @@ std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Gr
   return outlook_of(report, *report.available / row.per_second);
 }
 
+namespace {
+
+/// Why a row is set aside, as words after "it": "grew in one step".
 std::string why_set_aside(const GrowthReport& report, const Growth& row) {
   const GrowthSeries& series = report.series[row.series];
   const double peak_gain = row.test.gain + row.test.largest_fall;
@@ -220,29 +204,48 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
   return "fluctuates as if by chance";
 }
 
-void write_growth(JsonWriter& json, const GrowthReport& report) {
-  json.field("polls", report.polls)
-      .field("polls_needed", kMinGrowthPoints)
-      .field("seconds", report.seconds)
-      .field("enough", report.is_enough());
-  json.field("moved", report.ranking.moved);
-  json.open_list("growing");
+GrowthRow row_of(const GrowthReport& report, const Growth& row) {
+  const GrowthSeries& series = report.series[row.series];
+  GrowthRow made{.allocator = series.allocator,
+                 .name = series.name,
+                 .is_bytes = series.is_bytes,
+                 .is_cache = series.is_cache,
+                 .now = std::llround(row.now),
+                 .grew = std::llround(row.gain),
+                 .shape = std::string(to_string(row.test.shape))};
+  for (const std::size_t other : row.together) {
+    const GrowthSeries& one = report.series[other];
+    made.with.push_back({.allocator = one.allocator,
+                         .name = one.name,
+                         .is_bytes = one.is_bytes,
+                         .grew = std::llround(one.points.back().amount - one.points.front().amount)});
+  }
+  return made;
+}
+
+}  // namespace
+
+GrowthAnswer growth_answer(const GrowthReport& report) {
+  GrowthAnswer answer{.polls = report.polls,
+                      .seconds = report.seconds,
+                      .is_enough = report.is_enough(),
+                      .moved = report.ranking.moved,
+                      .growing = {},
+                      .set_aside = {},
+                      .problem = {}};
   for (const Growth& row : report.ranking.growing) {
-    json.open_object();
-    write_row(json, report, row);
-    json.field("per_second", row.per_second).field("confidence", 1 - row.test.probability).field("rose", row.test.rising);
-    if (row.test.since > 0) json.field("since_seconds", row.test.since);
-    if (const auto left = seconds_to_limit(report, row)) json.field("limit_in_seconds", *left);
-    if (const auto left = seconds_to_exhaustion(report, row)) json.field("memory_gone_in_seconds", *left);
-    json.close();
+    GrowthRow& made = answer.growing.emplace_back(row_of(report, row));
+    made.per_second = row.per_second;
+    made.confidence = 1 - row.test.probability;
+    made.rising = row.test.rising;
+    made.since_seconds = row.test.since;
+    made.limit_seconds = seconds_to_limit(report, row);
+    made.memory_seconds = seconds_to_exhaustion(report, row);
   }
-  json.close().open_list("set_aside");
   for (const Growth& row : report.ranking.set_aside) {
-    json.open_object();
-    write_row(json, report, row);
-    json.field("why", why_set_aside(report, row)).close();
+    answer.set_aside.emplace_back(row_of(report, row)).why = why_set_aside(report, row);
   }
-  json.close();
+  return answer;
 }
 
 }  // namespace memstat

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json_writer.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/snapshot.h"
@@ -38,10 +37,43 @@ GrowthReport growth_report(const Snapshot& snapshot, const History& history, std
 std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row);
 std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row);
 
-/// Why a row is set aside, as words after "it": "grew in one step".
-std::string why_set_aside(const GrowthReport& report, const Growth& row);
+/// An amount that has grown since the start of the window, for the API and memstatctl.
+struct GrowthRow {
+  /// A type that grows by the same number of objects.
+  struct Other {
+    std::string allocator;
+    std::string name;
+    bool is_bytes = true;
+    std::int64_t grew = 0;
+  };
 
-/// Writes members of an open JSON object: polls, seconds, enough, moved, growing, set_aside.
-void write_growth(JsonWriter& json, const GrowthReport& report);
+  std::string allocator;  ///< "account" for parts of all memory
+  std::string name;
+  bool is_bytes = true;  ///< false: objects
+  bool is_cache = false;
+  std::int64_t now = 0;
+  std::int64_t grew = 0;
+  double per_second = 0;
+  double confidence = 0;     ///< 1 minus the probability of such a clear growth by chance
+  double rising = 0;         ///< share of the changes that are increases
+  double since_seconds = 0;  ///< From the start of the window to that of the growth.
+  std::optional<double> limit_seconds = {};
+  std::optional<double> memory_seconds = {};
+  std::string shape = {};  ///< "steady", "step", ...
+  std::string why = {};    ///< Why it is not a leak, as words that follow "it".
+  std::vector<Other> with = {};
+};
+
+struct GrowthAnswer {
+  std::size_t polls = 0;
+  double seconds = 0;  ///< between the first and the last poll
+  bool is_enough = false;
+  std::size_t moved = 0;  ///< Amounts that changed.
+  std::vector<GrowthRow> growing;
+  std::vector<GrowthRow> set_aside;
+  std::string problem;  ///< Why there is no answer, for display; "" if there is one.
+};
+
+GrowthAnswer growth_answer(const GrowthReport& report);
 
 }  // namespace memstat

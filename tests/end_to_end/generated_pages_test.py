@@ -49,12 +49,23 @@ def metric_list():
     return lines
 
 
+def reads(source):
+    """What the source reads: the groups of its plan, or its origin."""
+    if source["reads"] == "-":
+        return [text(f"Reads {source['origin']}")]
+    lines = ["Reads", ".Bl -tag -compact -width Ds"]
+    for group in source["reads"].split("; "):
+        title, paths = group.split(": ", 1)
+        lines += [f".It {title}", text(paths)]
+    return [*lines, ".El"]
+
+
 def source_list():
     lines = []
     for source in printed("--list-sources"):
         often = source["interval"] + ("" if source["default"] == "auto" else "; off unless switched on")
         owns = "metrics of the system only" if source["allocator"] == "-" else "allocator " + source["allocator"]
-        lines += [f".Ss {source['name']}", text(f"Reads {source['origin']}"), text(f"({owns}; {often})."), ".Pp",
+        lines += [f".Ss {source['name']}", *reads(source), text(f"({owns}; {often})."), ".Pp",
                   text(source["notes"][:1].upper() + source["notes"][1:] + "."), ".Bl -tag -width Ds"]
         for figure in source["figures"].split("; "):
             name, origin = figure.split(": ", 1)

@@ -30,6 +30,7 @@ void require_typed(const Error& error, const SourceReader& reader) {
   MEMSTAT_FUZZ_REQUIRE(error.source == reader.descriptor->name && !error.path.empty() && !error.detail.empty());
   std::size_t longest = 0;
   for (const Buffer& part : reader.raw.parts) longest = std::max(longest, part.size());
+  for (const RawFile& file : reader.raw.files) longest = std::max(longest, file.bytes.size());
   MEMSTAT_FUZZ_REQUIRE(error.offset.has_value() && *error.offset <= longest);
 }
 
@@ -122,12 +123,15 @@ std::optional<SourceReader> g_whole;
 std::size_t size_of(const RawBytes& raw) {
   std::size_t size = 0;
   for (const Buffer& part : raw.parts) size += part.size();
+  for (const RawFile& file : raw.files) size += file.bytes.size();
   return size;
 }
 
+using Records = std::vector<std::pair<std::string, std::string>>;
+
 /// The records of a bundle by name; none when the bytes are not a whole bundle.
-std::vector<std::pair<std::string, std::string>> records_of(std::string_view bytes) {
-  std::vector<std::pair<std::string, std::string>> records;
+Records records_of(std::string_view bytes) {
+  Records records;
   FileBundleReader reader(bytes);
   std::string_view name;
   std::string_view content;
@@ -154,40 +158,62 @@ void check(SourceReader& reader) {
   }
 }
 
-/// Replaces records of a complete bundle by `bytes`: a line that is a record's name, or "+NAME", begins the new content of
-/// that record, and anything before the first such line is the new content of all others. The last record, which marks the
-/// bundle as complete, stays.
-void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole, std::string_view bytes, Buffer& bundle) {
-  std::vector<std::pair<std::string, std::string>> records(whole.begin(), whole.end() - 1);
-  std::string* content = nullptr;
+/// Replaces the content of records by `bytes`: a line that is a record's name, or "+NAME", begins the new content of that
+/// record, and anything before the first such line is the new content of all others. "+NAME" adds up to `added` records.
+Records replace_records(Records records, std::string_view bytes, std::size_t added) {
   std::string common;
-  std::vector<const std::string*> given;
+  std::vector<bool> are_given(records.size());
+  std::size_t at = records.size();
+  added += records.size();
   std::string_view line;
   while (next_line(bytes, line)) {
-    auto found = std::find_if(records.begin(), records.end(), [&](const auto& record) { return record.first == line; });
-    if (found == records.end() && line.starts_with('+') && records.size() < whole.size() + 64) {
+    std::size_t found = 0;
+    while (found < records.size() && records[found].first != line) ++found;
+    if (found == records.size() && line.starts_with('+') && records.size() < added) {
       records.emplace_back(line.substr(1), "");
-      found = records.end() - 1;
-      given.clear();  // the strings may have moved, so earlier views are no longer valid
-      content = nullptr;
+      are_given.push_back(false);
     }
-    if (found != records.end()) {
-      content = &found->second;
-      content->clear();
-      given.push_back(content);
+    if (found < records.size()) {
+      at = found;
+      records[at].second.clear();
+      are_given[at] = true;
     } else {
-      std::string& text = content != nullptr ? *content : common;
+      std::string& text = at < records.size() ? records[at].second : common;
       text += line;
       text += '\n';
     }
   }
+  for (std::size_t i = 0; i < records.size() && !common.empty(); ++i) {
+    if (!are_given[i]) records[i].second = common;
+  }
+  return records;
+}
+
+/// A bundle with replaced records. The last record, which marks the bundle as complete, stays.
+void write_bundle(Records whole, std::string_view bytes, Buffer& bundle) {
+  const auto last = std::move(whole.back());
+  whole.pop_back();
   Buffer scratch;
   FileBundleWriter writer(bundle, scratch);
-  for (const auto& [name, text] : records) {
-    const bool is_given = std::find(given.begin(), given.end(), &text) != given.end();
-    static_cast<void>(writer.add(name, is_given || common.empty() ? text : common));
+  for (const auto& [name, text] : replace_records(std::move(whole), bytes, 64)) static_cast<void>(writer.add(name, text));
+  static_cast<void>(writer.add(last.first, last.second));
+}
+
+/// The files of a plan by path.
+Records records_of(const std::vector<RawFile>& files) {
+  Records records;
+  for (const RawFile& file : files) records.emplace_back(file.path, file.bytes.view());
+  return records;
+}
+
+/// The captured files with the content of `records`, which are of the same files.
+void set_files(const Records& records, RawBytes& raw) {
+  raw.files.clear();
+  for (std::size_t i = 0; i < g_whole->raw.files.size(); ++i) {
+    const RawFile& file = g_whole->raw.files[i];
+    raw.files.push_back(
+        {.path = file.path, .planned = file.planned, .state = file.state, .bytes = Buffer(records[i].second)});
   }
-  static_cast<void>(writer.add(whole.back().first, whole.back().second));
 }
 
 /// A header that fits the bytes, because a fuzzer rarely guesses one. `type_size`: bytes of a record without its CPUs.
@@ -213,6 +239,10 @@ void run(std::string_view bytes) {
   }
 
   reader.raw.cpu_count = g_whole->raw.cpu_count;
+  if (const Records whole = records_of(g_whole->raw.files); !whole.empty()) {
+    set_files(replace_records(whole, bytes, 0), reader.raw);
+    check(reader);
+  }
   for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
     const std::string_view whole = g_whole->raw.parts[part].view();
     if (whole.empty()) continue;
@@ -231,21 +261,27 @@ void write_seed(const std::string& directory, const std::string& name, std::stri
   std::ofstream(directory + "/" + name, std::ios::binary) << bytes.substr(0, 64U * 1024);
 }
 
-/// Each part, the records of each bundle one by one, and all of them.
+/// The records one by one, and all of them.
+void write_record_seeds(const std::string& directory, const std::string& name, const Records& records) {
+  std::string all;
+  std::size_t number = 0;
+  for (const auto& [record, content] : records) {
+    const std::string text = record + "\n" + content + (content.ends_with('\n') ? "" : "\n");
+    all += text;
+    if (++number <= 100) write_seed(directory, name + "-" + std::to_string(number), text);
+  }
+  if (!all.empty()) write_seed(directory, name + "-all", all);
+}
+
+/// Each part, and the records of the plan and of each bundle.
 void write_seeds(const std::string& directory, const std::string& capture, const RawBytes& raw) {
+  write_record_seeds(directory, capture, records_of(raw.files));
   for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
     const std::string_view bytes = raw.parts[part].view();
     if (bytes.empty()) continue;
     const std::string name = capture + "-" + std::to_string(part);
     write_seed(directory, name, bytes);
-    std::string all;
-    std::size_t number = 0;
-    for (const auto& [record, content] : records_of(bytes)) {
-      const std::string text = record + "\n" + content + (content.ends_with('\n') ? "" : "\n");
-      all += text;
-      if (++number <= 100) write_seed(directory, name + "-" + std::to_string(number), text);
-    }
-    if (!all.empty()) write_seed(directory, name + "-all", all);
+    write_record_seeds(directory, name, records_of(bytes));
   }
 }
 

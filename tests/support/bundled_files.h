@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 
-#include "core/collect/file_list.h"
 #include "core/source.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/staged_statistics.h"
@@ -20,19 +19,13 @@ class BundledFiles {
  public:
   explicit BundledFiles(const SourceDescriptor& source) : source_(source), raw_(make_raw("")) {}
 
-  std::map<std::string, std::string> contents;  ///< By path; in this order in the bundle.
-  bool has_end = true;                          ///< False: the bundle was cut short.
+  std::map<std::string, std::string> contents;  ///< By path; read in this order.
   RawBytes& raw() { return raw_; }
   Staging& staging() { return staging_; }
 
   Result<void> parse() {
-    Buffer scratch;
-    FileBundleWriter writer(raw_.parts[0], scratch);
-    for (const auto& [path, content] : contents) EXPECT_TRUE(writer.add(path, content));
-    if (has_end) {
-      EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
-    }
-    raw_.parts[1].assign(raw_.parts[0].view());  // where some sources put what they read less often
+    raw_.files.clear();
+    for (const auto& [path, content] : contents) set_file(source_, path, content, raw_);
     return parse_bytes(source_, raw_, staging_);
   }
   /// The statistics, which must be unique, of valid files.

@@ -49,8 +49,9 @@ inline auto shown_by(const std::string& source_name) { return testing::ValuesIn(
 
 /// Whether a file is in a directory whose files the source opens by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
-  return std::any_of(source.reopened_directories.begin(), source.reopened_directories.end(),
-                     [&](std::string_view directory) { return path.starts_with(std::string(directory) + "/"); });
+  const std::vector<std::string> reopened = reopened_paths_of(source);
+  return std::any_of(reopened.begin(), reopened.end(),
+                     [&](const std::string& each) { return path == each || path.starts_with(each + "/"); });
 }
 
 /// Whether each type has its own files, so that a type whose file cannot be read has vanished.

@@ -15,6 +15,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/stream_builder.h"
 
 namespace memstat {
 
@@ -37,12 +38,16 @@ inline std::string type_words(const Staging& staging, std::initializer_list<Fiel
   return words;
 }
 
-/// A source whose raw bytes are one text, which the tests write.
+/// A source whose raw bytes are one text, which the tests write: the file that its plan requires.
 template <const SourceDescriptor& (*kSource)()>
 class ParsedSource : public testing::Test {
  protected:
   Result<void> parse(std::string_view text, std::uint32_t cpus = 4, std::uint64_t page_size = 4096) {
-    reader_.raw.parts[0].assign(text);
+    if (kSource().plan.empty()) {
+      reader_.raw.parts[0].assign(text);
+    } else {
+      set_file(kSource(), main_file(kSource()).path, text, reader_.raw);
+    }
     reader_.raw.cpu_count = cpus;
     reader_.raw.page_size = page_size;
     return parse_source(reader_);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/stream_builder.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstdio>
 
 namespace memstat {
@@ -101,6 +104,37 @@ RawBytes make_raw(std::string_view bytes, std::uint32_t cpu_count, std::uint64_t
   raw.cpu_count = cpu_count;
   raw.page_size = page_size;
   return raw;
+}
+
+namespace {
+
+/// Whether a planned path, with "*" at the end of components, is this one.
+bool matches(std::string_view planned, std::string_view path) {
+  for (std::size_t star = planned.find('*'); star != std::string_view::npos; star = planned.find('*')) {
+    if (!path.starts_with(planned.substr(0, star))) return false;
+    path.remove_prefix(std::min(path.find('/', star), path.size()));
+    planned.remove_prefix(star + 1);
+  }
+  return planned == path;
+}
+
+}  // namespace
+
+const PlannedFile& main_file(const SourceDescriptor& source) {
+  return *std::find_if(source.plan.begin(), source.plan.end(),
+                       [](const PlannedFile& file) { return file.need == ReadNeed::kRequired; });
+}
+
+void set_file(const SourceDescriptor& source, std::string_view path, std::string_view content, RawBytes& raw) {
+  for (RawFile& file : raw.files) {
+    if (file.path == path) return file.bytes.assign(content);
+  }
+  for (std::size_t i = 0; i < source.plan.size(); ++i) {
+    if (!matches(source.plan[i].path, path)) continue;
+    raw.files.push_back({.path = std::string(path), .planned = i, .state = FileState::kRead, .bytes = Buffer(content)});
+    return;
+  }
+  ADD_FAILURE() << path << " is not in the plan of " << source.name;
 }
 
 Result<void> parse_bytes(const SourceDescriptor& source, const RawBytes& raw, Staging& staging) {

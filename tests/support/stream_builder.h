@@ -86,6 +86,12 @@ std::string slabinfo_line(std::string_view name, std::uint64_t active_objects, s
 /// The result of a read: part 0 is `bytes`.
 RawBytes make_raw(std::string_view bytes, std::uint32_t cpu_count = 1, std::uint64_t page_size = 4096);
 
+/// The first file that the source's plan requires.
+const PlannedFile& main_file(const SourceDescriptor& source);
+
+/// Adds a file of the source's plan that was read, or replaces its content.
+void set_file(const SourceDescriptor& source, std::string_view path, std::string_view content, RawBytes& raw);
+
 /// Parses `raw` as a source that has read nothing before.
 Result<void> parse_bytes(const SourceDescriptor& source, const RawBytes& raw, Staging& staging);
 

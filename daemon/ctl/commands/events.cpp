@@ -20,8 +20,8 @@ constexpr std::array<ReportColumn, 7> kLogColumns{{{.key = "time", .title = "TIM
                                                    {.key = "context", .title = ""}}};
 
 std::string field_of(const EventRow& row, std::string_view name) {
-  for (const auto& [key, value] : row.fields) {
-    if (key == name) return value;
+  for (const EventRow::Field& field : row.fields) {
+    if (field.name == name) return field.value;
   }
   return {};
 }

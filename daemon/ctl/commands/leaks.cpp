@@ -108,7 +108,8 @@ ReportTable leaks_table(const GrowthAnswer& answer) {
                UnitAmount{static_cast<double>(row.now), row.is_bytes},
                UnitAmount{static_cast<double>(row.grew), row.is_bytes}, UnitAmount{row.per_second, row.is_bytes},
                percent_cell(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds),
-               cell_of(row.memory_seconds), cell_of_text(separated(row.with, ", "))});
+               cell_of(row.memory_seconds),
+               cell_of_text(separated(row.with, ", ", [](const GrowthRow::Other& other) { return other.name; }))});
   }
   return table;
 }

@@ -10,7 +10,7 @@
 #include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/snapshot/evidence_builder.h"
+#include "daemon/exposition/answers.h"
 
 namespace memstat::ctl {
 namespace {

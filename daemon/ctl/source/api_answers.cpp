@@ -76,17 +76,23 @@ bool take_growth_rows(const Document& document, const char* key, std::vector<Gro
     GrowthRow row{.allocator = text_of(one, "allocator"),
                   .name = text_of(one, "type"),
                   .is_bytes = text_of(one, "of") == "bytes",
+                  .is_cache = is_true(one, "cache"),
                   .now = whole_of(one, "now"),
                   .grew = whole_of(one, "grew"),
                   .per_second = number_of(one, "per_second").value_or(0),
                   .confidence = number_of(one, "confidence").value_or(0),
                   .rising = number_of(one, "rose").value_or(0),
+                  .since_seconds = number_of(one, "since_seconds").value_or(0),
                   .limit_seconds = number_of(one, "limit_in_seconds"),
                   .memory_seconds = number_of(one, "memory_gone_in_seconds"),
                   .shape = text_of(one, "shape"),
                   .why = text_of(one, "why")};
-    each_of(one, "with", Document::value_t::object,
-            [&](const Document& other) { row.with.push_back(text_of(other, "type")); });
+    each_of(one, "with", Document::value_t::object, [&](const Document& other) {
+      row.with.push_back({.allocator = text_of(other, "allocator"),
+                          .name = text_of(other, "type"),
+                          .is_bytes = text_of(other, "of") == "bytes",
+                          .grew = whole_of(other, "grew")});
+    });
     rows.push_back(std::move(row));
   }
   return true;
@@ -125,8 +131,8 @@ EventRow event_of_document(const Document& one) {
   if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
     for (const auto& [name, value] : fields->items()) {
       const auto number = amount_of(value);
-      if (number) row.fields.emplace_back(name, std::to_string(*number));
-      if (value.is_string()) row.fields.emplace_back(name, value.get<std::string>());
+      if (number) row.fields.push_back({name, std::to_string(*number), true});
+      if (value.is_string()) row.fields.push_back({name, value.get<std::string>(), false});
     }
   }
   return row;
@@ -224,6 +230,7 @@ bool parse_growth_answer(std::string_view json, GrowthAnswer& answer) {
   answer.polls = static_cast<std::size_t>(amount_of(document, "polls").value_or(0));
   answer.seconds = number_of(document, "seconds").value_or(0);
   answer.is_enough = is_true(document, "enough");
+  answer.moved = static_cast<std::size_t>(amount_of(document, "moved").value_or(0));
   return take_growth_rows(document, "growing", answer.growing) && take_growth_rows(document, "set_aside", answer.set_aside);
 }
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/base/json_writer.h"
 #include "core/capture/replay_view.h"
 #include "core/diagnosis/culprits.h"
 #include "core/kernel/open_view.h"
@@ -171,22 +170,10 @@ class EngineSource final : public ReportSource {
   }
 
   GrowthAnswer growth(std::int64_t seconds) override {
-    GrowthAnswer growth;
-    if (snapshot_ == nullptr) return growth;
-    JsonWriter json;
-    write_growth(json, growth_report(*snapshot_, poller_.history(), seconds));
-    (void)parse_growth_answer(json.finish(), growth);
-    return growth;
+    return snapshot_ == nullptr ? GrowthAnswer{} : growth_answer(growth_report(*snapshot_, poller_.history(), seconds));
   }
 
-  EventsAnswer events() override {
-    EventsAnswer events;
-    if (snapshot_ == nullptr) return events;
-    JsonWriter json;
-    write_kernel_events(json, *snapshot_);
-    (void)parse_events_answer(json.finish(), events);
-    return events;
-  }
+  EventsAnswer events() override { return snapshot_ == nullptr ? EventsAnswer{} : kernel_events(*snapshot_); }
 
   FindingsAnswer findings() override {
     if (snapshot_ == nullptr) return {.diagnosis = {}, .problem = "nothing was read"};

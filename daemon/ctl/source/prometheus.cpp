@@ -128,7 +128,8 @@ std::optional<std::string> quoted_matchers(std::string_view text) {
     if (compare.empty()) return {};
     text = trim(text.substr(compare.size()));
     std::string value;
-    if (!take_string(text, value)) return {};
+    // No label has a new line, whose escape would be taken for that of a regular expression.
+    if (!take_string(text, value) || value.find('\n') != std::string::npos) return {};
     quoted.append(quoted.empty() ? "" : ",").append(name).append(compare).append(quoted_string(value));
     text = trim(text);
     if (text.empty()) break;

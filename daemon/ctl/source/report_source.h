@@ -16,6 +16,8 @@
 #include "core/include/memstat.h"
 #include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/type_figures.h"
+#include "daemon/snapshot/growth_report.h"
+#include "daemon/snapshot/kernel_events.h"
 #include "daemon/snapshot/snapshot.h"
 
 namespace memstat::ctl {
@@ -69,52 +71,10 @@ struct Splits {
 /// Recorded amounts of one type, oldest first: in bytes, or in objects if bytes are unknown.
 using AmountHistory = std::vector<std::optional<std::uint64_t>>;
 
-// The documents of /api/v1/growth, events and findings, received from a memstatd or created in this process. Parsers
-// return false if the untrusted bytes are not such a document.
-
-/// An amount that has grown since the start of the window.
-struct GrowthRow {
-  std::string allocator;  ///< "account" for parts of all memory
-  std::string name;
-  bool is_bytes = true;  ///< false: objects
-  std::int64_t now = 0;
-  std::int64_t grew = 0;
-  double per_second = 0;
-  double confidence = 0;  ///< 1 minus the probability of such a clear growth by chance
-  double rising = 0;      ///< share of the changes that are increases
-  std::optional<double> limit_seconds = {};
-  std::optional<double> memory_seconds = {};
-  std::string shape = {};              ///< "steady", "step", ...
-  std::string why = {};                ///< Why it is not a leak, as words that follow "it".
-  std::vector<std::string> with = {};  ///< Types that grow by the same number of objects.
-};
-
-struct GrowthAnswer {
-  std::size_t polls = 0;
-  double seconds = 0;  ///< between the first and the last poll
-  bool is_enough = false;
-  std::vector<GrowthRow> growing;
-  std::vector<GrowthRow> set_aside;
-  std::string problem;  ///< Why there is no answer, for display; "" if there is one.
-};
+// Parsers of the documents of /api/v1/growth, events and findings. They return false if the untrusted bytes are not such a
+// document.
 
 bool parse_growth_answer(std::string_view json, GrowthAnswer& answer);
-
-/// An event in the kernel's log.
-struct EventRow {
-  std::optional<double> time;        ///< Seconds since 1970; empty: unknown.
-  std::optional<double> since_boot;  ///< s; empty: the log has no time, and the line was there at the first read.
-  std::string event;                 ///< "oom_kill"
-  std::vector<std::pair<std::string, std::string>> fields = {};
-  std::vector<std::string> lines;
-};
-
-struct EventsAnswer {
-  bool has_log = false;          ///< False: the log was not read.
-  std::vector<EventRow> events;  ///< Oldest first.
-  std::string problem;           ///< Why there is no answer, for display; "" if there is one.
-};
-
 bool parse_events_answer(std::string_view json, EventsAnswer& answer);
 
 struct FindingsAnswer {

@@ -31,6 +31,9 @@ std::size_t open_and_read_the_same(KernelView& direct, KernelView& split, const 
   ours.raw.page_size = theirs.raw.page_size = direct.page_size();
   const auto expect_same = [&](const Result<void>& expected, const Result<void>& got) {
     EXPECT_EQ(text_of(got), text_of(expected));
+    for (std::size_t i = 0; i < std::min(ours.raw.files.size(), theirs.raw.files.size()); ++i) {
+      EXPECT_EQ(theirs.raw.files[i].bytes.view() == ours.raw.files[i].bytes.view(), true) << ours.raw.files[i].path;
+    }
     for (std::size_t part = 0; part < RawBytes::kPartCount; ++part) {
       EXPECT_EQ(theirs.raw.parts[part].view() == ours.raw.parts[part].view(), true) << "part " << part;
     }
@@ -42,6 +45,7 @@ std::size_t open_and_read_the_same(KernelView& direct, KernelView& split, const 
   for (int read = 0; read < 3; ++read) {
     expect_same(read_source(ours, direct), read_source(theirs, split));
     for (const Buffer& part : ours.raw.parts) bytes += part.size();
+    for (const RawFile& file : ours.raw.files) bytes += file.bytes.size();
     if (read == 0) between();
   }
   return bytes;

@@ -77,9 +77,6 @@ TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
   for (const char* line : {"total bugs: x\n", "total bugs: -1\n", "total bugs: 1", "\n"}) {
     files_.expect_refused_with(kKfence, std::string("enabled: 1\n") + line, 11);
   }
-  files_.has_end = false;
-  EXPECT_FALSE(files_.parse());
-  files_.has_end = true;
   files_.contents = {{kKfence, "enabled: 1\n"}};
   EXPECT_FALSE(files_.parse());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The accounts of the machine's memory: from handwritten text, and that they add up on every captured kernel.
-#include "core/collect/file_bundle.h"
+#include "core/collect/reuse.h"
 #include "core/query.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/result_checks.h"
@@ -284,17 +284,13 @@ TEST_F(Memory, NamesContiguousMemoryAsMissingIfItsUseIsUnknown) {
   EXPECT_TRUE(is_missing("cma"));
 }
 
-/// parse() of a bundle put together by hand: directories cannot be listed in a prepared view.
+/// parse() of files written by hand: directories cannot be listed in a prepared view.
 class MemoryAreas : public testing::Test {
  protected:
   std::optional<std::uint64_t> cma(std::initializer_list<std::pair<const char*, const char*>> files) {
-    raw_.page_size = 4096;
-    raw_.parts[0].assign("MemTotal: 9000 kB\nMemFree: 1 kB\nCmaTotal: 8000 kB\n");
-    Buffer scratch;
-    FileBundleWriter writer(raw_.parts[2], scratch);
-    for (const auto& [name, content] : files) {
-      EXPECT_TRUE(writer.add("/sys/kernel/mm/cma/" + std::string(name), content));
-    }
+    raw_ = make_raw({});
+    set_file(source(), "/proc/meminfo", "MemTotal: 9000 kB\nMemFree: 1 kB\nCmaTotal: 8000 kB\n", raw_);
+    for (const auto& [name, content] : files) set_file(source(), "/sys/kernel/mm/cma/" + std::string(name), content, raw_);
     EXPECT_TRUE(parse_bytes(source(), raw_, staging_));
     const auto bytes = find_statistic(staging_, kAccountedBytes, "cma");
     EXPECT_NE(bytes.has_value(), find_statistic(staging_, kPartMissing, "cma").has_value());
@@ -348,7 +344,7 @@ TEST_F(Memory, HasWhatCompressedBlockDevicesHold) {
 TEST_F(Memory, HasCompressedBlockDevicesThatAreMadeLater) {
   ASSERT_TRUE(refresh_it());
   put("/sys/block/zram0/mm_stat", "1 2 3 4 5 6 7 8 9\n");
-  for (std::uint32_t i = 0; i < kReadsBetweenLooks; ++i) ASSERT_TRUE(refresh(*reader_, view_, list_, 2 + i));
+  for (std::uint32_t i = 0; i < kSeldomReads; ++i) ASSERT_TRUE(refresh(*reader_, view_, list_, 2 + i));
   EXPECT_EQ(statistics_of(reader_->staging).at("zram_bytes{zram0,original}"), 1U);
 }
 

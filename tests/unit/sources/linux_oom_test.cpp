@@ -20,8 +20,8 @@ class LinuxOom : public testing::Test {
  protected:
   Result<void> parse(std::string_view counters, std::string_view pressure = {}) {
     RawBytes raw;
-    raw.parts[0].assign(counters);
-    raw.parts[1].assign(pressure);
+    set_file(source(), kCountersFile, counters, raw);
+    set_file(source(), kPressureFile, pressure, raw);
     return parse_bytes(source(), raw, staging_);
   }
   /// "statistic{labels}=value" of all, ordered by name.
@@ -47,14 +47,14 @@ class LinuxOom : public testing::Test {
 
 TEST_F(LinuxOom, HasTheTimeLostToInputAndOutput) {
   RawBytes raw;
-  raw.parts[0].assign("oom_kill 2\n");
-  raw.parts[2].assign("some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n");
+  set_file(source(), kCountersFile, "oom_kill 2\n", raw);
+  set_file(source(), "/proc/pressure/io", "some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n", raw);
   ASSERT_TRUE(parse_bytes(source(), raw, staging_));
   auto found = statistics_of(staging_);
   EXPECT_EQ(std::bit_cast<double>(found["io_pressure_stall_seconds_total{some}"]), 1.5);
   EXPECT_EQ(std::bit_cast<double>(found["io_pressure_stall_seconds_total{full}"]), 0.5);
   EXPECT_FALSE(found.contains("pressure_stall_seconds_total{some}"));
-  raw.parts[2].assign("some avg10=0.00 total=1");
+  set_file(source(), "/proc/pressure/io", "some avg10=0.00 total=1", raw);
   EXPECT_TRUE(fails(parse_bytes(source(), raw, staging_), {.path = "/proc/pressure/io"}));
 }
 
@@ -80,19 +80,6 @@ TEST_F(LinuxOom, SaysWhatIsWrongWhere) {
   }
   expect_refused("oom_kill 1\noom_kill 2", "", kCountersFile, 11);
   expect_refused("oom_kill 1\n", "some total=0\nfull total=1", kPressureFile, 13);
-}
-
-TEST_F(LinuxOom, NeverLooksForAFileAgainThatTheKernelDoesNotHave) {
-  PreparedKernelView view(OperatingSystem::kLinux);
-  view.contents[kCountersFile] = {"oom_kill 3\n"};
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, view));
-  const std::size_t before = view.reads_of(kPressureFile);
-  for (std::uint64_t poll = 1; poll < 5; ++poll) ASSERT_TRUE(refresh(reader, view, list, poll));
-  EXPECT_EQ(view.reads_of(kPressureFile), before + 1);
-  EXPECT_EQ(statistics_of(reader.staging).size(), 1U);
-  EXPECT_EQ(list.size(), 0U);
 }
 
 TEST_F(LinuxOom, IsNotPresentInAKernelThatCountsNoEvents) {

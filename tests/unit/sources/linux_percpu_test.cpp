@@ -23,8 +23,8 @@ class Percpu : public testing::Test {
  protected:
   /// "bytes/count/allocations/frees/slabs", "-" for a figure that is none.
   std::string words(std::string_view meminfo, std::string_view stats) {
-    raw_.parts[0].assign(meminfo);
-    raw_.parts[1].assign(stats);
+    set_file(source(), source().plan[0].path, meminfo, raw_);
+    set_file(source(), source().plan[1].path, stats, raw_);
     if (const auto result = parse_bytes(source(), raw_, staging_); !result) return to_string(result.error());
     EXPECT_EQ(staging_.types().size(), 1U);
     const StagedType& type = staging_.types()[0];

@@ -105,10 +105,7 @@ TEST_F(Sockets, ThatAreWrongAreRefusedWithThePlace) {
   files_.expect_refused("/proc/sys/net/ipv4/ipfrag_high_thresh", 0);
 }
 
-TEST_F(Sockets, OfABundleThatIsCutShortAreRefused) {
-  files_.has_end = false;
-  EXPECT_FALSE(files_.parse());
-  files_.has_end = true;
+TEST_F(Sockets, WithoutProtocolsAreRefused) {
   files_.contents = {{kSockstat, "FRAG: inuse 2 memory 968\n"}};
   EXPECT_FALSE(files_.parse());
 }

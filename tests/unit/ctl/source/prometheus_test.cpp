@@ -39,8 +39,8 @@ TEST(LabelMatchers, AreQuotedAgain) {
 }
 
 TEST(LabelMatchers, ThatEndTheSelectorAreRefused) {
-  for (const char* text :
-       {R"(a="b"} or up{c="d")", R"(a="b)", "a=b", R"({a="b"})", R"(a="b",,)", R"(1a="b")", "up", R"(a="b\)", "="}) {
+  for (const char* text : {"a=\"\n\"", R"(a="b"} or up{c="d")", R"(a="b)", "a=b", R"({a="b"})", R"(a="b",,)", R"(1a="b")",
+                           "up", R"(a="b\)", "="}) {
     EXPECT_EQ(quoted_matchers(text), std::nullopt) << text;
   }
 }
