@@ -37,7 +37,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   StagedStatistics& statistics = staging.statistics();
   const auto is_named = [](std::string_view text, std::size_t end, std::string_view reason) {
-    return text.substr(0, end).find(" " + std::string(reason) + "\n") != std::string_view::npos;
+    text = text.substr(0, end);
+    for (std::string_view line; next_line(text, line);) {
+      if (line.ends_with(reason) && line.size() > reason.size() && line[line.size() - reason.size() - 1] == ' ') return true;
+    }
+    return false;
   };
   const std::string_view text = raw.parts[0].view();
   const auto damaged = read_view_table(text, [&](std::string_view reason) {

@@ -59,7 +59,7 @@ LAYERS = [
     (r"daemon/http/.*", [r"daemon/http/.*", r"core/base/.*"]),
     (r"daemon/tracking/.*", [r"daemon/tracking/.*", *CORE]),
     (r"daemon/snapshot/.*", [r"daemon/(snapshot|tracking)/.*", r"config/.*", r"core/diagnosis/.*", *CORE]),
-    (r"daemon/exposition/.*", [r"daemon/(exposition|snapshot)/.*", r"config/.*", *CORE]),
+    (r"daemon/exposition/.*", [r"daemon/(exposition|snapshot)/.*", r"config/.*", r"core/diagnosis/.*", *CORE]),
     (r"daemon/telemetry/.*", [r"daemon/(telemetry|exposition)/.*", r"daemon/snapshot/own_metrics\.h", r"config/.*", *CORE]),
     (r"daemon/poll/.*", [r"daemon/(poll|tracking|snapshot|exposition|telemetry)/.*", r"config/.*", r"core/(capture|diagnosis|inspect)/.*", *CORE]),
     (r"daemon/serve/.*", [r"daemon/(serve|http|exposition|snapshot|explain|telemetry)/.*", r"config/.*", *CORE]),
