@@ -2,6 +2,7 @@
 // Which parts of the machine cannot be seen from here: namespaces of a container, hidden processes, files of lxcfs. Its
 // table, which core/collect/view_table.h describes, is made when it is opened. core/model/partial_view.h has what each
 // reason hides.
+#include <functional>
 #include <memory>
 
 #include "core/collect/view_table.h"
@@ -44,10 +45,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return false;
   };
   const std::string_view text = raw.parts[0].view();
-  const auto damaged = read_view_table(text, [&](std::string_view reason) {
+  const auto take = [&](std::string_view reason) {
     const auto at = static_cast<std::size_t>(reason.data() - text.data());
     if (!is_named(text, at, reason)) statistics.add(kPartialView, 1, {reason});  // twice only in a hand-made table
-  });
+  };
+  const auto damaged = read_view_table(text, std::cref(take));  // a copy of it would be on the heap
   if (damaged) return data_error(kOrigin, *damaged, "the table of what cannot be seen is truncated or malformed");
   return {};
 }
