@@ -85,6 +85,7 @@ Result<void> read_due(KernelView& view, const PlannedFile& planned, Buffer& scra
     return {};
   }
   if (may_repeat && result) file.bytes.assign(scratch.view());
+  if (planned.time == ReadTime::kSeldom) scratch.reserve(file.bytes.capacity());  // now: the next read is four polls away
   if (!result) file.bytes.clear();
   file.age_reads = 0;
   file.state = result ? FileState::kRead : is_refused(result.error()) ? FileState::kRefused : FileState::kAbsent;
