@@ -53,11 +53,11 @@ static int take_wired(void) {
   return 0;
 }
 
-// A file that stays open, in the working directory.
+// A file that stays open. (chroot(8), which sets the user, changes the working directory.)
 static int take_vnode(void) {
   static int number;
   char name[64];
-  snprintf(name, sizeof name, "%d_%d", getpid(), number);
+  snprintf(name, sizeof name, "/tmp/vnodes/%d_%d", getpid(), number);
   const int file = open(name, O_CREAT | O_RDWR, 0600);
   if (file < 0) return errno;
   ++number;
@@ -66,7 +66,7 @@ static int take_vnode(void) {
 
 // A kqueue's array reaches up to the highest descriptor that it watches: 160 kB of kernel memory for descriptor 20000.
 static int take_kmem(void) {
-  const int high = 20000;
+  const int high = getdtablesize() - 1;
   if (fcntl(high, F_GETFD) < 0 && dup2(open("/dev/null", O_RDONLY), high) < 0) return errno;
   const int queue = kqueue();
   if (queue < 0) return errno;

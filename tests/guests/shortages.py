@@ -285,6 +285,7 @@ class Watch:
         self.kept = Asker(self.address, True)
         self.kept.ask()
         self.kept.took.clear()
+        self.kept.polled.clear()
         return "go\n"
 
     def why_by_url(self):

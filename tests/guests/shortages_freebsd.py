@@ -51,7 +51,7 @@ ROWS = (
               boot=("kern.ipc.nmbufs", 40000), silent=dict.fromkeys(("kept", "new", "url", "start"), "no packet is received without an mbuf")),
     OnFreeBsd("pipe buffers: `kern.ipc.maxpipekva` of 4 MiB", ("pipe_buffers_full",), "pipe 4000", inside="ulimit -n 9000",
               boot=("kern.ipc.maxpipekva", 4 << 20), silent={"start": "pipe(2) fails with ENOMEM"}),
-    OnFreeBsd("vnodes: `kern.maxvnodes=1500`", ("vnode_waits", "table_full"), "vnode 4000", "cd /tmp/vnodes; " + limit("kern.maxvnodes", 1500), inside="ulimit -n 9000",
+    OnFreeBsd("vnodes: `kern.maxvnodes=1500`", ("vnode_waits", "table_full"), "vnode 4000", limit("kern.maxvnodes", 1500), inside="ulimit -n 9000",
               undo=back("kern.maxvnodes")),
     OnFreeBsd("wired pages of users: `vm.max_user_wired` of 16 MiB", ("user_wired_full",), "wired 4000", limit("vm.max_user_wired", 4096),
               undo=back("vm.max_user_wired")),
@@ -73,7 +73,7 @@ cat >/tmp/memstatd.yaml <<'END'
 {CONFIGURATION}END
 rm -rf /tmp/vnodes /tmp/never; mkdir /tmp/vnodes; chmod 1777 /tmp/vnodes; mkfifo /tmp/never; exec 8<>/tmp/never
 SERVICE="memstatd --config /tmp/memstatd.yaml"
-if command -v protect >/dev/null; then SERVICE="protect -i $SERVICE"; fi
+if command -v protect >/dev/null; then protect -p $$; SERVICE="protect -i $SERVICE"; fi
 result() {{ echo "RESULT $*"; }}
 # pause SECONDS: a child that ends interrupts read
 pause() {{ paused=0; while [ $paused -lt "$1" ]; do read -t 1 nothing <&8; paused=$((paused + 1)); done; }}
