@@ -108,7 +108,9 @@ class Holders(unittest.TestCase):
             done = ctl.run("why", "--json", "--from", f"http://127.0.0.1:{daemon.port}")
             told = next(one for one in json.loads(done.stdout)["findings"] if one["cause"] == "open_files_full")
             self.assertEqual(told["who"], finding["who"])
-            self.assertEqual(page.series("memstat_finding_info", cause="open_files_full")[0].labels["next"], finding["next"][0])
+            commands = page.series("memstat_finding_info", cause="open_files_full")[0].labels["next"].split("; ")
+            self.assertEqual(commands[0], finding["next"][0])
+            self.assertLessEqual(set(commands), set(finding["next"]))
 
     def test_a_recording_has_the_answer(self):
         with Holder() as pid, program.temporary_directory() as directory:
