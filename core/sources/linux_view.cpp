@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/base/text.h"
 #include "core/collect/view_table.h"
 #include "core/source.h"
 
