@@ -124,6 +124,7 @@ TEST_P(RefreshFromCaptureToCapture, LeavesTheTypesOfOtherAllocatorsAlone) {
     refresh_once();
   }
   reader_->raw.parts[0].clear();
+  for (RawFile& file : reader_->raw.files) file.bytes.clear();
   EXPECT_FALSE(commit_source(*reader_, list_, ++generation_));
   list_.evict_vanished_before(generation_, [&](MemoryType& type) { EXPECT_EQ(type.allocator(), own); });
   EXPECT_EQ(first_difference(before, dump_others()), "");
