@@ -142,7 +142,10 @@ Result<void> read_plan(KernelView& view, std::span<const PlannedFile> plan, RawB
   for (RawFile& file : raw.files) {
     const PlannedFile& planned = plan[file.planned];
     auto result = take_file(view, planned, is_turn, raw, state, file);
-    if (!result && !may_be_left_out(planned.need, result.error())) return result;
+    if (!result && !may_be_left_out(planned.need, result.error())) {
+      state.plan.reads = 0;  // the next read is due as a whole
+      return result;
+    }
     if (!result && !first) first = std::move(result.error());
     has_any = has_any || file.has_content();
   }
