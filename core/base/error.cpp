@@ -78,6 +78,8 @@ ErrorCode code_of_errno(int system_errno) {
   }
 }
 
+bool lacks_descriptors(const Error& error) { return error.system_errno == ENFILE || error.system_errno == EMFILE; }
+
 Error system_error(std::string_view path, int system_errno, std::string_view detail) {
   return Error{.code = code_of_errno(system_errno),
                .path = std::string(path),

@@ -47,6 +47,9 @@ std::string to_string(const Error& error);
 /// to kIo.
 ErrorCode code_of_errno(int system_errno);
 
+/// Whether the process or the system is out of descriptors, so that no file could have been opened.
+bool lacks_descriptors(const Error& error);
+
 /// Makes an error from a failed system call on `path`. `detail` may have advice.
 Error system_error(std::string_view path, int system_errno, std::string_view detail = {});
 

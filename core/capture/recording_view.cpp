@@ -27,8 +27,6 @@ constexpr std::int64_t kSegmentsOfAge = 24;
 /// Maximum size of a segment's headers, padding and end mark, in bytes.
 constexpr std::uint64_t kSegmentOverhead = 4 * 512;
 
-bool is_no_descriptor(const Error& error) { return error.system_errno == EMFILE || error.system_errno == ENFILE; }
-
 /// An errno that replays as the same error code.
 int errno_of(const Error& error) {
   if (error.system_errno != 0) return error.system_errno;
@@ -334,7 +332,7 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
 Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
   const std::string name = segment_of(next_number_);
   auto file = writer_.create_file(name);
-  if (!file && segment_.is_open() && is_no_descriptor(file.error())) return {};
+  if (!file && segment_.is_open() && lacks_descriptors(file.error())) return {};
   if (!file) return file.error();
   SegmentWriter fresh(*std::move(file));
   std::string manifest;

@@ -15,9 +15,6 @@ namespace {
 /// How long seldom files count as read where polls are rare: a minute, and polls come a little early.
 constexpr std::int64_t kSeldomNs = 59'000'000'000;
 
-/// Whether the process or the system is out of descriptors, so that no file could have been opened.
-bool lacks_descriptors(const Error& error) { return error.system_errno == ENFILE || error.system_errno == EMFILE; }
-
 bool is_refused(const Error& error) { return error.code == ErrorCode::kPermission; }
 
 /// Whether the source does without a file that gave this error.
@@ -74,14 +71,18 @@ Result<void> find_files(KernelView& view, std::span<const PlannedFile> plan, std
   return {};
 }
 
+void repeat(RawFile& file) {
+  file.state = FileState::kRepeated;
+  ++file.age_reads;
+}
+
 /// Reads one file that is due. The content of a seldom file survives a lack of descriptors.
 Result<void> read_due(KernelView& view, const PlannedFile& planned, Buffer& scratch, RawFile& file) {
   const bool may_repeat = planned.time == ReadTime::kSeldom && file.has_content();
   Buffer& out = may_repeat ? scratch : file.bytes;
   auto result = view.read_file(file.path, out);
   if (!result && may_repeat && lacks_descriptors(result.error())) {
-    file.state = FileState::kRepeated;
-    ++file.age_reads;
+    repeat(file);
     return {};
   }
   if (may_repeat && result) file.bytes.assign(scratch.view());
@@ -109,9 +110,7 @@ Result<void> take_file(KernelView& view, const PlannedFile& planned, bool is_tur
     return {};
   }
   if (is_due(view, planned, file, is_turn)) return read_due(view, planned, state.plan.scratch, file);
-  if (!file.has_content()) return {};
-  file.state = FileState::kRepeated;
-  ++file.age_reads;
+  if (file.has_content()) repeat(file);
   return {};
 }
 

@@ -34,21 +34,26 @@ Result<void> read_and_check(KernelView& view, RawBytes& raw, ReaderState& state)
   return result;
 }
 
-/// The first read tells whether the kernel has the interface, and is the most expensive one.
-template <const auto& kPlan, auto kCheck>
-Result<void> open_and_check(KernelView& view, RawBytes& raw, ReaderState& state) {
+/// Opens the plan and reads once: the first read shows whether the kernel has the interface, and is the most expensive one.
+template <typename State, const auto& kPlan, auto kRead>
+Result<void> open_and_read(KernelView& view, RawBytes& raw, State& state) {
   auto result = open_plan(view, kPlan, raw);
-  return result ? read_and_check<kPlan, kCheck>(view, raw, state) : result;
+  return result ? kRead(view, raw, state) : result;
 }
 
 }  // namespace internal
+
+/// Makes the steps of a source that reads more than its plan: read(view, raw, State&) calls read_plan().
+template <typename State, const auto& kPlan, auto kRead, auto kParse>
+constexpr SourceSteps planned_steps_with() {
+  return source_steps<State, internal::open_and_read<State, kPlan, kRead>, kRead, kParse>();
+}
 
 /// Makes the steps of a source whose files are `kPlan`, from parse(raw, staging) and, for what parsing cannot tell from a
 /// damaged file, check(raw) after each read, which returns kNotPresent.
 template <const auto& kPlan, auto kParse, auto kCheck = nullptr>
 constexpr SourceSteps planned_steps() {
-  return source_steps<ReaderState, internal::open_and_check<kPlan, kCheck>, internal::read_and_check<kPlan, kCheck>,
-                      kParse>();
+  return planned_steps_with<ReaderState, kPlan, internal::read_and_check<kPlan, kCheck>, kParse>();
 }
 
 /// The files of a plan without patterns at one read. Records the first error and continues, so that callers need not check

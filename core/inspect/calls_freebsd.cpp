@@ -28,7 +28,7 @@ void add_amount(std::uint64_t bytes, std::uint64_t count, std::string_view name,
 
 constexpr std::size_t kMaxAnswer = std::size_t{1} << 20U;
 
-/// What rctl_get_rules(2) or rctl_get_racct(2) answers to `filter`, each on a line.
+/// The answer of rctl_get_rules(2) or rctl_get_racct(2) to `filter`, one entry per line.
 template <typename Call>
 Result<std::string> ask_rctl(Call call, std::string_view name, const std::string& filter) {
   std::string answer(std::size_t{4} << 10U, '\0');

@@ -187,11 +187,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  auto result = open_plan(view, kPlan, raw);
-  return result ? read(view, raw, state) : result;
-}
-
 constexpr MetricOrigin kOrigins[] = {
     {kCheckerBugs, "total bugs of kfence/stats"},
     {kCheckerObjects, "currently allocated, zombie allocations of kfence/stats"},
@@ -217,7 +212,7 @@ extern const SourceDescriptor descriptor{
         "KFENCE's figures need root and a mounted debugfs when memstatd starts; a checker that is off has no figures; the "
         "checks of slab caches are as of the daemon's start, changes of the others are seen within four reads; a taint "
         "remains until reboot",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps_with<State, kPlan, read, parse>(),
 };
 
 }  // namespace memstat::sources::linux_checkers

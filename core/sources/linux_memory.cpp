@@ -460,11 +460,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_plan(view, kPlan, raw, state);
 }
 
-Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  auto result = open_plan(view, kPlan, raw);
-  return result ? read(view, raw, state) : result;
-}
-
 // Links of /sys/block lead to the first; files of the second return their content only once per descriptor.
 constexpr std::string_view kReopened[] = {"/sys/devices/virtual/block", "/sys/kernel/debug/zswap"};
 
@@ -547,7 +542,7 @@ extern const SourceDescriptor descriptor{
         "tracefs is mounted; unaccounted bytes are pages allocated directly by drivers, those of pipes, Unix sockets, "
         "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
         "files are read; zram devices, the overcommit mode and the allocator of zswap's pool are read at every fourth read",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = planned_steps_with<State, kPlan, read, parse>(),
 };
 
 }  // namespace memstat::sources::linux_memory

@@ -318,9 +318,8 @@ void Poller::succeeded(Entry& entry, double seconds) {
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
   // Without descriptors the kernel fails before it looks for the file. So a file that was absent is still absent.
-  const bool is_hidden =
-      (error.code == ErrorCode::kPermission && entry.was_absent_at_start) ||
-      ((error.system_errno == ENFILE || error.system_errno == EMFILE) && entry.status.state == SourceState::kAbsent);
+  const bool is_hidden = (error.code == ErrorCode::kPermission && entry.was_absent_at_start) ||
+                         (lacks_descriptors(error) && entry.status.state == SourceState::kAbsent);
   const bool is_absent = error.code == ErrorCode::kNotPresent || is_hidden;
   if (is_absent && entry.config.enabled == Switch::kAuto && !entry.was_up) {
     entry.outcome = {.kind = Outcome::Kind::kAbsent};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/api_documents.h"
-#include "daemon/exposition/answers.h"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "core/model/type_rules.h"
 #include "core/source.h"
 #include "daemon/explain/explain.h"
+#include "daemon/exposition/answers.h"
 #include "daemon/snapshot/row_extras.h"
 
 namespace memstat {

@@ -32,7 +32,7 @@ INFO = r'^memstat_finding_info\{{cause="{cause}",culprit="(.*)",headline="(.*)",
 MORE_POLLS = 2
 ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}
 BY_INSPECTION, TOO_NEW = "only by inspection", "only in the last poll"
-SAMPLE = 20  # of the provoked situations and public reports, one in so many is tried with the edited ones
+SAMPLE = 20  # of the provoked situations and public reports, every SAMPLE-th is tried with the edited ones
 
 
 def quoted(text):
