@@ -7,12 +7,11 @@ find_package(GTest REQUIRED)
 # The start of a program takes longer than most tests, and so does unpacking a capture, so the tests of a program share processes.
 set(TEST_SHARDS 8)
 file(GLOB SUPPORT_FILES CONFIGURE_DEPENDS tests/support/*.cpp)
-list(FILTER SUPPORT_FILES EXCLUDE REGEX "/make_dump\\.cpp$")
+list(FILTER SUPPORT_FILES EXCLUDE REGEX "/(make_dump|http_client)\\.cpp$")
 if(NOT dump_library_count EQUAL 3)  # also packs the pages that the tests make
   list(FILTER SUPPORT_FILES EXCLUDE REGEX "/compressed_dump\\.cpp$")
 endif()
 add_library(test_support STATIC ${SUPPORT_FILES})
-set_source_files_properties(tests/support/http_client.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # for programs that link the daemon
 target_link_libraries(test_support PUBLIC memstat_core memstat_archive GTest::gtest GTest::gmock)
 target_link_libraries(test_support PRIVATE ${DUMP_LIBRARIES})
 target_compile_definitions(test_support PRIVATE MEMSTAT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
@@ -133,7 +132,10 @@ memstat_test_program(test_c_api unit/c_api memstat_c_api)
 if(MEMSTAT_DAEMON)
   memstat_test_program(test_config unit/config memstat_config)
   find_package(ZLIB REQUIRED)  # reads back what we compress
-  memstat_test_program(test_daemon unit/daemon memstat_daemon ZLIB::ZLIB)
+  # Apart from test_support: it needs the daemon, and what links test_support may not have that.
+  add_library(test_http_client STATIC EXCLUDE_FROM_ALL tests/support/http_client.cpp)
+  target_link_libraries(test_http_client PUBLIC memstat_daemon test_support)
+  memstat_test_program(test_daemon unit/daemon test_http_client ZLIB::ZLIB)
   memstat_test_program(test_steady_state unit/steady_state memstat_daemon)
   memstat_test_program(test_ctl unit/ctl memstat_ctl)
   add_executable(instructions tests/bench/instructions.cpp)  # end_to_end/instructions_test.py counts its instructions

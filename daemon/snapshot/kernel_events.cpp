@@ -13,7 +13,10 @@ EventRow row_of(const LoggedEvent& event, std::int64_t boot_time_ns) {
   EventRow row{.time = {}, .since_boot = {}, .event = std::string(to_string(event.event)), .lines = {}};
   const double since_boot = static_cast<double>(event.time_us) / 1e6;
   if (event.has_time) row.since_boot = since_boot;
-  if (event.has_time && boot_time_ns > 0) row.time = static_cast<double>(boot_time_ns / 1'000'000) / 1e3 + since_boot;
+  if (event.has_time && boot_time_ns > 0) {
+    const std::int64_t boot_time_ms = boot_time_ns / 1'000'000;
+    row.time = static_cast<double>(boot_time_ms) / 1e3 + since_boot;
+  }
   for (const LogField& field : fields_of(event)) {
     row.fields.push_back({std::string(field.name), std::string(field.value), field.is_number && parse_u64(field.value)});
   }
