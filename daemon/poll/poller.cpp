@@ -407,7 +407,7 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (!entry.is_ordered()) {  // its replacement failed in this poll, or it is not due
     order_read(entry, now_ns);
     if (!entry.is_ordered()) return;
-    reader_.read(std::span(reads_).subspan(entry.read), config_.poll.timeout);
+    reader_.read(std::span(reads_).subspan(entry.read), read_timeout());
   }
   Result<void> result = std::move(reads_[entry.read].result);
   const double seconds = std::chrono::duration<double>(reads_[entry.read].took).count();
@@ -426,12 +426,18 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (!reader_.is_busy(*entry.reader)) release_after_commit(*entry.reader);
 }
 
+/// A capture cannot hang, but a busy machine may take long to unpack it, and nothing would be read again after its last poll.
+std::chrono::nanoseconds Poller::read_timeout() const {
+  constexpr std::chrono::hours kOfReplay{1};
+  return options_.is_replay ? kOfReplay : config_.poll.timeout;
+}
+
 /// Reads everything that is due before committing anything, so that reader and poller wake each other only once.
 void Poller::read_and_commit(std::int64_t now_ns) {
   reads_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) entry->read = Entry::kNoRead;
   for (const std::unique_ptr<Entry>& entry : entries_) order_read(*entry, now_ns);
-  reader_.read(reads_, config_.poll.timeout);
+  reader_.read(reads_, read_timeout());
   for (const std::unique_ptr<Entry>& entry : entries_) commit(*entry, now_ns);
 }
 

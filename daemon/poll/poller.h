@@ -109,6 +109,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void set_needless(Entry& entry);
   void order_read(Entry& entry, std::int64_t now_ns);
   void commit(Entry& entry, std::int64_t now_ns);
+  [[nodiscard]] std::chrono::nanoseconds read_timeout() const;
   void read_and_commit(std::int64_t now_ns);
   [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
   void set_replaced(Entry& entry);

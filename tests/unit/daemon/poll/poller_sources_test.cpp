@@ -2,6 +2,9 @@
 // When and in which order a poller reads its sources, which of two it reads, and which of them are down or not permitted: a
 // roster, a contributor and a replacement of the roster on a fake kernel.
 #include "daemon/poll/poller.h"
+
+#include <thread>
+
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
 #include "tests/support/test.h"
@@ -182,6 +185,21 @@ TEST_F(PollerSourcesTest, AFileThatARosterHangsInIsReadByTheContributorAgainInTh
   EXPECT_TRUE(daemon_->poll());
   EXPECT_EQ(state("z_roster"), SourceState::kUp);
   EXPECT_EQ(shown("failures_total", "a"), "9");
+}
+
+TEST_F(PollerSourcesTest, AReplayWaitsLongerForItsCaptureThanTheTimeoutForKernels) {
+  Config config;
+  start(config, {}, true);
+  config.poll.timeout = milliseconds(1);
+  daemon_->poller->configure(config);
+  view().block(kFakeSharedFile);
+  std::jthread busy_machine([this] {
+    view().wait_until_hanging(kFakeSharedFile);
+    std::this_thread::sleep_for(milliseconds(50));
+    view().release(kFakeSharedFile);
+  });
+  EXPECT_TRUE(daemon_->poll());
+  EXPECT_EQ(state("z_roster"), SourceState::kUp);
 }
 
 // ---- a source that lacks a privilege -------------------------------------------------------------------------------------
