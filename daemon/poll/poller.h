@@ -19,6 +19,7 @@
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/poll/holders.h"
+#include "daemon/poll/polled_source.h"
 #include "daemon/poll/reader_thread.h"
 #include "daemon/snapshot/active_findings.h"
 #include "daemon/snapshot/evidence_builder.h"
@@ -101,27 +102,17 @@ class Poller : public SourceStatuses, public Diagnostician {
   [[nodiscard]] std::vector<SourceStatus> statuses() const override;
 
  private:
-  struct Outcome;
-  struct Entry;
-
   void note_boot_time();
-  void prepare(Entry& entry);
-  void set_needless(Entry& entry);
-  void order_read(Entry& entry, std::int64_t now_ns);
-  void commit(Entry& entry, std::int64_t now_ns);
+  void note_state(const PolledSource& source, SourceState before);
+  void log_state(const PolledSource& source, SourceState before);
+  void publish(const PolledSource& source);
+  void order_read(PolledSource& source, std::int64_t now_ns);
+  void commit(PolledSource& source, std::int64_t now_ns);
+  void succeeded(PolledSource& source, double seconds, std::int64_t now_ns);
   [[nodiscard]] std::chrono::nanoseconds read_timeout() const;
   void read_and_commit(std::int64_t now_ns);
-  [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
-  void set_replaced(Entry& entry);
-  void succeeded(Entry& entry, double seconds);
-  void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
-  void classify_refusal(Entry& entry, std::int64_t now_ns);
-  void update_metrics(Entry& entry);
-  void set_state(Entry& entry, SourceState state, std::string error);
   /// False for a command that prints one page.
   [[nodiscard]] bool is_service() const { return !options_.everything && !options_.unlimited; }
-  void log_state(const Entry& entry, SourceState state, std::string_view error);
-  void publish(const Entry& entry);
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
@@ -142,11 +133,11 @@ class Poller : public SourceStatuses, public Diagnostician {
   Options options_;
   Config config_;
   ReaderThread reader_;
-  std::vector<SourceRead> reads_;                // reads of this poll
-  std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
-  std::vector<SourceReader*> readers_;           // readers of the entries
+  std::vector<SourceRead> reads_;                       // reads of this poll
+  std::vector<std::unique_ptr<PolledSource>> sources_;  // in reading order
+  std::vector<SourceReader*> readers_;                  // of the sources
   mutable Mutex status_mutex_;
-  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // status of each entry, for other threads
+  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of each source, for other threads
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The findings of a poll, and what a peak of memory leaves to be freed.
+// The findings of a poll.
 #include <utility>
 
 #include "core/base/free_heap.h"
-#include "core/base/mutex.h"
 #include "core/diagnosis/culprits.h"
 #include "daemon/poll/poller.h"
 
@@ -83,11 +82,6 @@ void Poller::publish_findings(std::int64_t now_ns, std::int64_t realtime_ns) {
   metrics_.findings(series_, active_.dropped(), config_.finding_info);
 }
 
-std::vector<SourceStatus> Poller::statuses() const {
-  const MutexLock lock(status_mutex_);
-  return statuses_;
-}
-
 Diagnosis Poller::diagnosis() const {
   const std::shared_ptr<const PollEvidence> built = evidence_.current();
   return built == nullptr ? Diagnosis{} : diagnose(built->evidence);
@@ -100,29 +94,6 @@ Diagnosis Poller::fresh_diagnosis(const Snapshot& snapshot, std::vector<Inspecti
   search_growth(snapshot, history_, evidence);
   evidence.inspections = std::move(answers);
   return diagnose(evidence);
-}
-
-/// Frees the memory that only a peak of types or control groups needed, some minutes after it.
-void Poller::release_peak(std::size_t series) {
-  constexpr std::size_t kBytesOfSeries = 128;  // about, of a page and of what is kept for it
-  std::size_t raw_bytes = 0;
-  {
-    const MutexLock lock(status_mutex_);
-    for (const SourceStatus& source : statuses_) raw_bytes += source.read_bytes;
-  }
-  const bool is_raw_over = raw_peak_.is_over(raw_bytes);
-  if (polls_before_trim_ != 0 && --polls_before_trim_ == 0) give_back_free_heap();
-  if (!series_peak_.is_over(series * kBytesOfSeries) && !is_raw_over) return;
-  for (SourceReader* const reader : readers_) {
-    if (!reader_.is_busy(*reader)) shrink(*reader);
-  }
-  view_->shrink();
-  list_->shrink();
-  builder_->shrink();
-  evidence_.shrink();
-  selection_.shrink();
-  pool_.shrink();
-  polls_before_trim_ = SnapshotPool::kSize;  // by then, each snapshot has been freed and built again
 }
 
 }  // namespace memstat
