@@ -109,9 +109,9 @@ class PolledSource {
   [[nodiscard]] bool may_be_up() const {
     return is_up() || (status_.state == SourceState::kUnknown && is_open_ && refusal_.empty());
   }
-  /// Whether no types are lost without it: it only adds values, or the roster that it replaces has them.
+  /// Whether no types are lost without it: it adds values only, and the roster that it replaces, if any, has the types.
   [[nodiscard]] bool is_optional() const {
-    return !descriptor_->is_roster || (replaced_ != nullptr && replaced_->may_be_up());
+    return !descriptor_->is_roster && (replaced_ == nullptr || replaced_->may_be_up());
   }
   void retry_in_a_minute(std::int64_t now_ns);
   void set_state(SourceState state, std::string_view error);
