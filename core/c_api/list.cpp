@@ -414,6 +414,8 @@ bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_b
 
 bool QueriedList::record_poll(std::string_view label, bool with_answers) {
   if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");
+  // The first query opens hundreds of files. The kernel's memory for them would be growth from the first poll to the second.
+  if (!recording_->view()->has_polls()) static_cast<void>(query_kernel());
   recording_->view()->begin_poll(label);
   const std::uint64_t before = generation_;
   const bool is_whole = query_kernel();

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -29,6 +30,22 @@ def listing(directory):
 
 def polls(recording):
     return captures.recorded_polls(recording)
+
+
+class FirstPoll(unittest.TestCase):
+    def test_it_does_not_disturb_what_is_recorded(self):
+        def opened():
+            """Files opened on this machine from the first poll to the second."""
+            with program.temporary_directory() as directory:
+                recording = os.path.join(directory, "recording")
+                done = ctl.run("record", recording, "--count", "2", "--interval", "500ms")
+                self.assertIn(done.returncode, (0, 3), done.stderr)  # 3: not as root
+                with tarfile.open(os.path.join(recording, "000000.tar")) as polls:
+                    first, second = (int(polls.extractfile(f"00000{i}/fs/proc/sys/fs/file-nr").read().split()[0]) for i in (0, 1))
+                return second - first
+        if sys.platform != "linux":
+            self.skipTest("Linux counts open files in a file")
+        self.assertLess(min(opened() for _ in range(3)), 150)  # other programs open files, too
 
 
 class Recording(unittest.TestCase):
