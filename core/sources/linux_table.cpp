@@ -42,12 +42,24 @@ constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
     "memstat_table_user_used_ratio", Tier::kDefault, "Share of the quota used by the user who is closest to it, 0 to 1.",
     {"type", "kind"}, ValueFormat::kDouble);
 
+constexpr SystemMetric kHierarchyGroups = gauge_metric(
+    "memstat_cgroup_hierarchy_groups", Tier::kDefault,
+    "Control groups in the hierarchy of a version 1 controller now, including removed ones that memory keeps: of memory, and "
+    "the most of any other.",
+    {"controller"});
+
 constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries that record the absence of a file (negative dentries) now.");
 
 // No file needs a privilege. Kept open: the table of files, which must be readable even when no file can be opened, and
 // those where opening costs as much as reading. Seldom: counts without a limit, counts that hardly move, and settings.
+constexpr std::string_view kUnifiedGroups = "/sys/fs/cgroup/cgroup.controllers";
+/// Since 6.15 the kernel logs that programs should not read /proc/cgroups on a machine without version 1.
+bool may_have_hierarchies(const RawBytes& raw, const ReaderState&) {
+  return std::none_of(raw.files.begin(), raw.files.end(),
+                      [](const RawFile& file) { return file.path == kUnifiedGroups && file.has_content(); });
+}
 constexpr PlannedFile kPlan[] = {
     {.path = "/proc/sys/fs/file-nr", .is_kept_open = true},
     {.path = "/proc/net/stat/nf_conntrack", .is_kept_open = true},
@@ -92,6 +104,8 @@ constexpr PlannedFile kPlan[] = {
     {.path = "/proc/sys/net/core/rmem_max", .time = ReadTime::kSeldom},
     {.path = "/proc/sys/net/core/wmem_max", .time = ReadTime::kSeldom},
     {.path = "/proc/sys/fs/inode-state", .time = ReadTime::kSeldom},
+    {.path = kUnifiedGroups, .time = ReadTime::kSeldom, .need = ReadNeed::kExtra},
+    {.path = "/proc/cgroups", .time = ReadTime::kSeldom, .is_wanted = may_have_hierarchies},
 };
 constexpr auto kPaths = paths_of(kPlan);
 using TableFiles = PlannedFiles<kPaths>;
@@ -151,6 +165,35 @@ void add_cached(TableFiles& files, std::string_view name, File file, Staging& st
 void add_negative_dentries(TableFiles& files, Staging& staging) {
   if (const Number negative = files.number("/proc/sys/fs/dentry-state", 4))
     staging.statistics().add(kNegativeDentries, *negative);
+}
+
+/// Lines "controller hierarchy groups enabled"; hierarchy 0 is that of version 2.
+void add_hierarchies(TableFiles& files, Staging& staging) {
+  const auto text = files.text("/proc/cgroups");
+  if (!text) return;
+  Number memory;
+  Number other;
+  std::string_view rest = *text;
+  std::string_view line;
+  while (!rest.empty()) {
+    const std::size_t offset = text->size() - rest.size();
+    next_line(rest, line);
+    std::string_view name;
+    std::string_view hierarchy;
+    std::string_view groups;
+    if (!next_word(line, name) || name.front() == '#') continue;
+    next_word(line, hierarchy);
+    next_word(line, groups);
+    const Number count = parse_u64(groups);
+    if (!count || !parse_u64(hierarchy)) {
+      return files.refuse("/proc/cgroups", offset, "expected a controller, its hierarchy and its number of groups");
+    }
+    if (hierarchy == "0") continue;
+    Number& place = name == "memory" ? memory : other;
+    place = std::max(place, count);
+  }
+  if (memory) staging.statistics().add(kHierarchyGroups, *memory, {"memory"});
+  if (other) staging.statistics().add(kHierarchyGroups, *other, {"other"});
 }
 
 /// The column totals of a file with a header line; false if there is no such file, or it is damaged.
@@ -447,6 +490,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   add_cached(files, "inodes", "/proc/sys/fs/inode-state", staging);
   add_cached(files, "dentries", "/proc/sys/fs/dentry-state", staging);
   add_negative_dentries(files, staging);
+  add_hierarchies(files, staging);
   add_conntrack(files, staging);
   add_neighbours(files, "arp_cache", "/proc/net/stat/arp_cache", "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
                  "/proc/sys/net/ipv4/neigh/default/gc_thresh3", staging);
@@ -494,6 +538,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kSharedUnattached, "segments of sysvipc/shm whose nattch is 0"},
     {kSharedUnattachedBytes, "rss + swap of sysvipc/shm where nattch is 0"},
     {kNegativeDentries, "the fifth number of dentry-state"},
+    {kHierarchyGroups, "num_cgroups of /proc/cgroups (v2: none)"},
 };
 
 }  // namespace

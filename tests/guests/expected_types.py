@@ -279,6 +279,10 @@ def tables(reading, add, _):
         every, unused = number(f"/proc/sys/fs/{file}"), number(f"/proc/sys/fs/{file}", 1)
         add.type("table", name, objects=max(0, every - unused), free_objects=min(every, unused))
     add("memstat_negative_dentries", number("/proc/sys/fs/dentry-state", 4))
+    groups = [line.split() for line in reading.lines("/proc/cgroups") if line[0] != "#"]
+    for controller in ("memory", "other"):  # of version 1
+        counts = [int(row[2]) for row in groups if row[1] != "0" and (row[0] == "memory") == (controller == "memory")]
+        add("memstat_cgroup_hierarchy_groups", max(counts, default=None), controller=controller)
     if "/proc/sys/net/netfilter/nf_conntrack_count" in reading:
         rows = reading.columns("/proc/net/stat/nf_conntrack", 16)
         add.type("table", "conntrack", objects=rows[0]["entries"] if rows else number("/proc/sys/net/netfilter/nf_conntrack_count"),

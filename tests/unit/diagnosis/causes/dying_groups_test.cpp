@@ -38,5 +38,16 @@ TEST(DyingGroups, OfASmallMachineAreManySooner) {
   EXPECT_EQ(machine.words(), "notable cgroup_dying");
 }
 
+TEST(DyingGroups, OfVersion1AreGroupsThatOnlyMemoryHas) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_cgroup_hierarchy_groups", 5000, {"memory"});
+  machine.metric("memstat_cgroup_hierarchy_groups", 4200, {"other"});
+  EXPECT_EQ(machine.words(), "") << "containers that run";
+  machine.evidence.metrics[1].value = 120;
+  EXPECT_EQ(machine.words(), "notable cgroup_dying");
+  machine.evidence.metrics[0].value = 65535;
+  EXPECT_EQ(machine.words(), "now cgroup_dying");
+}
+
 }  // namespace
 }  // namespace memstat::causes::dying_groups
