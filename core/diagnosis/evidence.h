@@ -123,7 +123,7 @@ struct Evidence {
   double total_bytes = 0;      ///< size of memory; 0: unknown
   double page_bytes = 4096;    ///< size of a page; 4096 if it is unknown
   std::optional<double> available_bytes = {};
-  double slab_held_bytes = 0;  ///< sum over all slab caches; 0: unknown
+  double slab_held_bytes = 0;  ///< sum over all slab caches; 0: unknown, or not all are listed
 
   /// Types that have a limit, have failed, or are large; all tables and control groups.
   std::vector<TypeEvidence> types;

@@ -9,6 +9,14 @@
 
 namespace memstat {
 
+/// This much available memory is enough, even if it is a small share of a large machine.
+inline constexpr double kPlentyBytes = 4.0 * (1U << 30U);
+/// Whether less than this share of memory is available, and not plenty.
+inline bool is_memory_short(const Evidence& evidence, double share) {
+  return evidence.available_bytes && *evidence.available_bytes < kPlentyBytes &&
+         evidence.share(*evidence.available_bytes) < share;
+}
+
 /// Shares from which a limit counts as reached, or near.
 inline constexpr double kFullShare = 0.98;
 inline constexpr double kNearShare = 0.9;

@@ -29,10 +29,17 @@ double available_without_arc(const Evidence& evidence) {
   return std::max(available - released, 0.0);
 }
 
+double recent_kills(const Evidence& evidence) {
+  constexpr std::string_view kCounter = "memstat_oom_kills_total";
+  if (!evidence.samples(kCounter).empty()) return evidence.moved(kCounter);
+  const MetricEvidence* const lines = evidence.sample("memstat_kernel_log_events_total", "oom_kill");
+  return lines == nullptr ? 0 : lines->change.recent;
+}
+
 bool has_unaccounted_killed(const Evidence& evidence) {
   constexpr double kShort = 0.1;
   constexpr double kMuch = 0.25;
-  if (evidence.moved("memstat_oom_kills_total") <= 0 || !evidence.available_bytes) return false;
+  if (recent_kills(evidence) <= 0 || !evidence.available_bytes) return false;
   const auto part = largest_part(evidence);
   return part && part->name == "unaccounted" && evidence.share(part->bytes) >= kMuch &&
          evidence.share(available_without_arc(evidence)) < kShort;

@@ -26,6 +26,9 @@ std::optional<LargestPart> largest_part(const Evidence& evidence);
 /// unknown.
 double available_without_arc(const Evidence& evidence);
 
+/// Kills that were counted recently. Kernels before 4.13 count none, so those of the log.
+double recent_kills(const Evidence& evidence);
+
 /// Whether kills followed from memory that no part explains: it is the largest part, and little is available.
 bool has_unaccounted_killed(const Evidence& evidence);
 

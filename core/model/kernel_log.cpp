@@ -52,6 +52,7 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "allocation_waits",
                                                                       "cma_failure",
                                                                       "huge_pages_refused",
+                                                                      "commit_refused",
                                                                       "unrecognized"};
 
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
@@ -293,6 +294,11 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add_number("pages", digits_behind(line, "allocating "));
       fields.add("page_size", between(line, "page size ", " failed"));
       fields.add_number("got", digits_behind(line, "Only allocated "));
+      break;
+    case LogEvent::kCommitRefused:
+      fields.add_number("pid", digits_behind(line, " pid: "));
+      fields.add("command", between(line, ", comm: ", ", "));
+      fields.add_number("bytes", digits_behind(line, ", bytes: "));
       break;
     case LogEvent::kReaperFailed:
       fields.add_number("pid", digits_behind(line, "pid:"));

@@ -65,6 +65,7 @@ enum class LogEvent : std::uint8_t {
   kAllocationWaits,  ///< A file system or a program repeats an allocation that does not succeed.
   kCmaFailure,
   kHugePagesRefused,
+  kCommitRefused,  ///< Overcommit refused a program memory.
   kUnrecognized,  ///< A line of no known wording that says that memory could not be had.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;

@@ -65,6 +65,7 @@ constexpr LogWording kLinux[] = {
     {LogEvent::kAllocationWaits, "Possible memory allocation deadlock: size=", {}, {}, "OpenZFS"},
     {LogEvent::kCmaFailure, "cma: ", ": alloc failed, req-size: ", {}, "4.11 on"},
     {LogEvent::kHugePagesRefused, "HugeTLB: allocating ", " failed", {}, "4.14 on"},
+    {LogEvent::kCommitRefused, "__vm_enough_memory: pid: ", " enough memory for the allocation", {}, "5.18 on"},
     {LogEvent::kHugePagesRefused, "hugetlb_cma: reservation failed", {}, {}, "5.7 on"},
     {LogEvent::kPageAllocationFailure, ": page allocation failure: order:", {}, {}, {}, kBehind},
     {LogEvent::kPageAllocationFailure, ": page allocation failure. order:", {}, {}, "to 3.0", kBehind},

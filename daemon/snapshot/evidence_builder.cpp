@@ -59,9 +59,12 @@ bool is_always_evidence(Allocator allocator) {
   return std::find(std::begin(kAlways), std::end(kAlways), allocator) != std::end(kAlways);
 }
 
-/// Small slab caches whose objects causes count.
+/// The cache of caches, which every kernel has and lists last.
+constexpr std::string_view kLastCache = "kmem_cache";
+
+/// Small slab caches whose objects causes count, or whose presence matters.
 bool is_counted(std::string_view cache) {
-  return cache == "net_namespace" || cache == "mqueue_inode_cache" || cache == "eventpoll_epi";
+  return cache == "net_namespace" || cache == "mqueue_inode_cache" || cache == "eventpoll_epi" || cache == kLastCache;
 }
 
 /// lxcfs shows a container's total beside the zones of the host, which are as large as the total on a machine.
@@ -358,7 +361,8 @@ void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {
   }
   out.texts.reserve(room);  // reserve first, so that views into it stay valid
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, out);
-  if (is_filtered_) evidence.slab_held_bytes = 0;
+  // People paste a few rows of slabinfo.
+  if (is_filtered_ || evidence.type(Allocator::kSlab, kLastCache) == nullptr) evidence.slab_held_bytes = 0;
   add_samples(snapshot, out);
   evidence.view = view_of(evidence);
   add_log(snapshot, evidence);

@@ -39,7 +39,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_stuck = *size > kAbove * *target && evidence.share(*size - *target) > 0.02;
   const bool is_kept = evidence.share(std::min(*size, *least)) > kMinShare;
   // Kernels of Linux kill before the ARC has given back what it should.
-  const bool has_killed = evidence.moved(kKills) > 0 && evidence.share(*size) > kMinShare;
+  const bool has_killed = recent_kills(evidence) > 0 && evidence.share(*size) > kMinShare;
   if (available >= kShortShare || (!is_stuck && !is_kept && !has_killed)) return;
   Finding& finding = add_finding(
       found, cause, has_killed ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/diagnosis/cause.h"
+#include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::bound_kill {
@@ -11,7 +12,7 @@ namespace {
 constexpr std::string_view kKills = "memstat_oom_kills_total";
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  if (evidence.kills.empty() || evidence.moved(kKills) <= 0) return;
+  if (evidence.kills.empty() || recent_kills(evidence) <= 0) return;
   const KillEvidence& kill = evidence.kills.back();
   if (kill.constraint != "cpuset" && kill.constraint != "memory_policy") return;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,

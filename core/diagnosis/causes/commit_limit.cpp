@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kCommitted = "memstat_committed_bytes";
 constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 constexpr std::string_view kMode = "memstat_overcommit_mode";
 constexpr double kStrict = 2;
 /// vm.admin_reserve_kbytes at its default.
@@ -32,11 +33,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   // Only root may use the last part, the reserve (mm/util.c, __vm_enough_memory).
   const double usable = *limit - std::min(kDefaultReserve, evidence.total_bytes / 32);
   const bool is_near = *committed >= kNearShare * *limit || *committed >= 0.97 * usable;
-  if (!is_near && !is_tight(evidence, *committed, *limit)) return;
+  const MetricEvidence* const lines = evidence.sample(kLogEvents, "commit_refused");
+  const double refused = lines == nullptr ? 0 : lines->change.recent;
+  if (!is_near && refused <= 0 && !is_tight(evidence, *committed, *limit)) return;
   if (mode ? *mode != kStrict : *committed > *limit) return;
-  const bool is_full = mode && *committed >= 0.97 * usable;
+  const bool is_full = mode && (refused > 0 || *committed >= 0.97 * usable);
   Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
-                                 mode && is_near ? Certainty::kLikely : Certainty::kPossible,
+                                 mode && refused > 0 ? Certainty::kConfirmed
+                                 : mode && is_near   ? Certainty::kLikely
+                                                     : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
                                      (mode ? " that they may reserve" : ", which may be enforced"));
   finding.fact({.text = percent_text(*committed / *limit) + (mode ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
@@ -44,6 +49,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                 .source = std::string(kCommitted),
                 .value = committed,
                 .limit = limit});
+  if (refused > 0) {
+    finding.refused = refused;
+    finding.fact({.text = counted(refused, "refusal") + " in the kernel's log in " + duration_words(evidence.recent_seconds),
+                  .source = std::string(kLogEvents),
+                  .value = refused,
+                  .window_seconds = evidence.recent_seconds});
+  }
   if (mode && evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, but may not be reserved",
                   .source = "memstat_memory_available_bytes",
@@ -56,7 +68,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kCommitted, kLimit};
-constexpr std::string_view kUses[] = {kMode};
+constexpr std::string_view kUses[] = {kMode, kLogEvents};
 constexpr std::array kCauses{Cause{.name = "commit_limit_full",
                                    .looks_for = "Programs have reserved as much memory as strict overcommit allows.",
                                    .system = CauseSystem::kLinux,

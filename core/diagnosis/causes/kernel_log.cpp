@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/text.h"
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -157,6 +158,14 @@ constexpr std::array kLines{
          .table = "CMA",
          .is = "cma_exhausted"},
     Line{.name = "refused_in_log",
+         .event = "commit_refused",
+         .severity = Severity::kNotable,
+         .headline = "A program requested more memory than the kernel may promise",
+         .effect = "malloc, mmap or fork failed with ENOMEM: the request was larger than memory and swap.",
+         .next = "journalctl -k --grep 'enough memory for the allocation' -n 10; sysctl vm.overcommit_memory",
+         .table = "committed",
+         .names = "process"},
+    Line{.name = "refused_in_log",
          .event = "conntrack_full",
          .severity = Severity::kNow,
          .headline = "Packets were dropped: a conntrack table is full",
@@ -235,6 +244,7 @@ bool is_seen_full(const Evidence& evidence, std::string_view table) {
     }
     return false;
   }
+  if (table == "committed") return evidence.type(Allocator::kTable, table) != nullptr;  // only if the limit is enforced
   if (table == "half-open") {
     const auto events = evidence.samples(kSocketEvents);
     return std::any_of(events.begin(), events.end(), [](const MetricEvidence& one) {
@@ -275,11 +285,32 @@ void be_about_kernel_limit(const Evidence& evidence, std::string_view group, Fin
                shell_word("*" + std::string(group) + "*") + " | xargs grep .");
 }
 
-std::string headline_of(const Line& line, const LoggedEvidence* last) {
+/// The order of "COMMAND: page allocation failure: order:5, mode:0xd0"; nothing: another line.
+std::optional<std::uint64_t> order_of(const LoggedEvidence* last) {
+  constexpr std::string_view kOrder = "order:";
+  if (last == nullptr || last->event != "page_allocation_failure") return std::nullopt;
+  const std::size_t at = last->line.find(kOrder);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string_view rest = std::string_view(last->line).substr(at + kOrder.size());
+  const auto order = parse_u64(rest.substr(0, rest.find_first_not_of("0123456789")));
+  constexpr std::uint64_t kMaxOrder = 20;  // more than any kernel has
+  return order.value_or(kMaxOrder + 1) > kMaxOrder ? std::nullopt : order;
+}
+
+std::string words_of_pages(const Evidence& evidence, std::uint64_t order, const LoggedEvidence& last) {
+  const std::string pages =
+      order == 0 ? std::string("a page")
+                 : bytes_text(evidence.page_bytes * static_cast<double>(1ULL << order)) + " in one piece (order " +
+                       std::to_string(order) + ")";
+  return "The kernel failed to allocate " + pages + (last.subject.empty() ? "" : " for " + short_name(last.subject, 20));
+}
+
+std::string headline_of(const Evidence& evidence, const Line& line, const LoggedEvidence* last) {
   constexpr std::string_view kWaiter = "A file system";
   if (line.event == "unrecognized" && last != nullptr) return "The kernel's log: " + cut_text(last->line, kMaxHeadline - 30);
   if (line.event == "allocation_waits" && last != nullptr && !last->subject.empty())
     return short_name(last->subject, 20) + std::string(line.headline.substr(kWaiter.size()));
+  if (const auto order = order_of(last); order && line.event == last->event) return words_of_pages(evidence, *order, *last);
   return std::string(line.headline);
 }
 
@@ -314,7 +345,7 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   const std::string when = ago ? ", " + duration_words(*ago) + " ago" : std::string();
   Finding& finding = add_finding(found, cause, recent <= 0 || ago ? Severity::kNotable : line.severity,
                                  recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
-                                 cut_text(headline_of(line, last), kMaxHeadline - when.size()) + when);
+                                 cut_text(headline_of(evidence, line, last), kMaxHeadline - when.size()) + when);
   add_log_facts(evidence, last, recent, finding);
   const bool is_of_version_6 = last != nullptr && last->subject == "ndisc_cache";
   if (const Cause* const known = find_cause(is_of_version_6 ? "neighbours6_full" : line.is); known != nullptr) {
@@ -329,6 +360,10 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
     if (!line.names.empty() && line.names != "slab") finding.by(line.names, last->subject);
   }
   finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+  if (order_of(last).value_or(0) > 0 && line.event == last->event) {
+    finding.leads_to("Free memory is in smaller pieces: the request failed, or was repeated for smaller ones.");
+    finding.then("cat /proc/buddyinfo");
+  }
   const bool is_of_slab = line.event == "slab_allocation_failure" && last != nullptr;
   if (const std::string_view group = is_of_slab ? group_of_cache(last->subject) : std::string_view(); !group.empty())
     be_about_kernel_limit(evidence, group, finding);

@@ -215,7 +215,7 @@ void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& f
 /// Before the kernel kills for the whole machine, it makes the failing allocation reclaim memory, and counts that.
 bool was_never_short(const Evidence& evidence) {
   constexpr double kWellAbove = 0.1;  // far above the zones' reserves
-  return !evidence.samples(kDirect).empty() && evidence.moved(kDirect) < evidence.moved(kKills) &&
+  return !evidence.samples(kDirect).empty() && evidence.moved(kDirect) < recent_kills(evidence) &&
          evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= kWellAbove;
 }
 
@@ -235,7 +235,7 @@ std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
 void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
-  const double kills = evidence.moved(kKills);
+  const double kills = recent_kills(evidence);
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
                                  counted(kills, "process", "processes") +
                                      " killed, probably at limits of control groups that were removed or lie deeper");
@@ -269,7 +269,7 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
     if (group.allocator != Allocator::kMemcg || group.failures.recent <= 0) continue;
     if (deepest_below(evidence, group) != nullptr) continue;
     const double kills = std::max(kills_in(evidence, group.name), 0.0);
-    if (kills == 0 && evidence.moved(kKills) == 0) continue;  // it found memory in the end, or no process could be killed
+    if (kills == 0 && recent_kills(evidence) == 0) continue;  // it found memory in the end, or no process could be killed
     const TypeEvidence* const limiting = limiting_group(evidence, group);
     if (limiting == nullptr) continue;
     const bool is_known =
@@ -278,7 +278,7 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
         });  // a sibling's limit
     if (!is_known) add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
   }
-  if (found.size() != begin || evidence.moved(kKills) <= 0) return;
+  if (found.size() != begin || recent_kills(evidence) <= 0) return;
   add_groups_of_log(evidence, cause, found);
   if (found.size() == begin) add_unnamed_group(evidence, cause, found);
   if (found.size() == begin) add_unknown_groups(evidence, cause, found);
@@ -375,7 +375,7 @@ void add_contradicted(const Evidence& evidence, const Cause& cause, double kills
 }
 
 void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const double kills = evidence.moved(kKills) - static_cast<double>(requested_kills(evidence));
+  const double kills = recent_kills(evidence) - static_cast<double>(requested_kills(evidence));
   if (kills <= 0) return;
   const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
@@ -434,7 +434,7 @@ std::string reason_of(const KillEvidence& kill, std::string_view group) {
 
 /// The log also has kills from before the first poll, which explain why a program is gone. People ask an hour later.
 void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found) {
-  if (evidence.kills.empty() || evidence.moved(kKills) > 0) return;
+  if (evidence.kills.empty() || recent_kills(evidence) > 0) return;
   const KillEvidence& kill = evidence.kills.back();
   if (!kill.seconds_ago) return;
   const std::string process = short_name(kill.command, 20) + " (pid " + std::to_string(kill.pid) + ")";

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/diagnosis/holder.h"
+#include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::lost_memory {
@@ -19,7 +20,7 @@ void look_at_total(const Evidence& evidence, const Cause& cause, Findings& found
   if (total == nullptr || total->value <= 0) return;
   const double lost = -total->change.since_start;
   if (lost < 0.02 * total->value) return;
-  const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
+  const bool is_short = is_memory_short(evidence, 0.1);
   Finding& finding =
       add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable, Certainty::kConfirmed,
                   "The machine lost " + bytes_text(lost) + " of memory: " + bytes_text(total->value) + " are left");

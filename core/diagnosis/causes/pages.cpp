@@ -261,14 +261,14 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
     const double idle = (free_pages_of(pool) - reserved) * *pool.object_bytes;
     const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
-    const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
+    const bool is_needed = is_memory_short(evidence, 0.1);
     const bool is_old = evidence.uptime_seconds > kDaySeconds;
-    if (evidence.share(idle) < (is_short ? 0.05 : 0.1)) continue;
+    if (evidence.share(idle) < (is_needed ? 0.05 : 0.1)) continue;
     // A pool in use may be filling up, unless it is large and little of it is used.
     const bool is_much = evidence.share(idle) >= 0.2 && 2 * idle > pool.objects.value_or(0) * *pool.object_bytes;
-    if (!is_short && !is_old && is_used && !is_much) continue;
-    Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
-                                   is_short ? Certainty::kLikely : Certainty::kPossible,
+    if (!is_needed && !is_old && is_used && !is_much) continue;
+    Finding& finding = add_finding(found, cause, is_needed ? Severity::kWasteful : Severity::kNotable,
+                                   is_needed ? Certainty::kLikely : Certainty::kPossible,
                                    bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") are unused");
     finding.fact({.text = count_text(idle / *pool.object_bytes) + " free pages that no program has reserved",
                   .source = "hugetlb/" + std::string(pool.name),

@@ -94,13 +94,10 @@ void add_largest(const Evidence& evidence, Finding& finding) {
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
 
-/// This much available memory is enough, even if it is less than a twentieth of a large machine.
-constexpr double kPlenty = 4.0 * (1U << 30U);
-
 /// A machine that may be doing well with so little, so nothing else is ranked below it.
 void add_small_reserve(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double share = evidence.share(*evidence.available_bytes);
-  if (*evidence.available_bytes >= kPlenty / 8 || evidence.system != EvidenceSystem::kLinux) return;
+  if (*evidence.available_bytes >= kPlentyBytes / 8 || evidence.system != EvidenceSystem::kLinux) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Little memory is left: " + percent_text(share) + " is available");
   finding.fact(available_fact(evidence));
@@ -115,7 +112,7 @@ void look_at_available(const Evidence& evidence, const Cause& cause, Findings& f
   constexpr double kSmallReserve = 0.1;
   if (share >= 0.05 && share < kSmallReserve) add_small_reserve(evidence, cause, found);
   if (share >= 0.05) return;
-  const bool is_little = *evidence.available_bytes < kPlenty;
+  const bool is_little = *evidence.available_bytes < kPlentyBytes;
   const bool is_felt = stalled_share(evidence, "full") > 0.05 || evidence.rate(evidence.moved(kDirect)) > 1;
   if (!is_little && !is_felt) return;
   const Severity severity = share < 0.02 || is_felt ? Severity::kNow : Severity::kWasteful;
@@ -197,7 +194,8 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
     return;
   }
   const double available = evidence.share(*evidence.available_bytes);
-  if (available > (*free <= 0.02 * *total ? 0.2 : 0.1)) return;  // cold pages that no program needs
+  // Cold pages that no program needs.
+  if (available > (*free <= 0.02 * *total ? 0.2 : 0.1) || *evidence.available_bytes >= kPlentyBytes) return;
   const bool is_short = available <= 0.1 && *free <= 0.1 * *total;
   Finding& finding =
       add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,

@@ -139,6 +139,10 @@ TEST(KernelLog, KnowsTheLinesOfKernelsAndTheirFields) {
       {"cma: cma_alloc: reserved: alloc failed, req-size: 256 pages, ret: -12", "cma_failure"},
       {"HugeTLB: allocating 1024 of page size 2.00 MiB failed.  Only allocated 512 hugepages.",
        "huge_pages_refused pages=1024 page_size=2.00 MiB got=512"},
+      {"__vm_enough_memory: pid: 513, comm: shmget02, not enough memory for the allocation",
+       "commit_refused pid=513 command=shmget02"},
+      {"__vm_enough_memory: pid: 7, comm: runc, bytes: 8192 not enough memory for the allocation",
+       "commit_refused pid=7 command=runc bytes=8192"},
       {"insmod: vmalloc: allocation failure: 65536 bytes, mode:0xcc2", "vmalloc_failure bytes=65536"},
       {"Injecting memory failure for pfn 0x1234 at process virtual address 0x7f00", "memory_error_injected"}};
   for (const auto& [line, wanted] : lines) {

@@ -54,5 +54,17 @@ TEST(CommitLimit, ThatLeavesMostOfMemoryUnusedMayRefuse) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(CommitLimit, IsConfirmedByTheLog) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_commit_limit_bytes", 1000 * kMiB);
+  machine.metric("memstat_committed_bytes", 400 * kMiB);
+  machine.metric("memstat_overcommit_mode", 2);
+  EXPECT_EQ(machine.words(), "");
+  machine.metric("memstat_kernel_log_events_total", 2, {"commit_refused"}).change.recent = 2;
+  EXPECT_EQ(machine.words(), "now commit_limit_full, notable refused_in_log") << "without the table";
+  machine.evidence.types.push_back({.allocator = Allocator::kTable, .name = "committed"});
+  EXPECT_EQ(machine.words(), "now commit_limit_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::commit_limit

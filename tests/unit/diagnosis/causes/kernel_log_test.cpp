@@ -32,6 +32,20 @@ TEST(KernelLog, LinesOfTheLastMinutesBeforeTheFirstPollAreWorthAWord) {
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
 }
 
+TEST(KernelLog, AFailedAllocationHasItsSizeAndItsProgram) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"page_allocation_failure"});
+  const auto headline = [&](std::string line) {
+    machine.evidence.logged = {{.event = "page_allocation_failure", .subject = "a b", .line = std::move(line)}};
+    return machine.find()[0].headline;
+  };
+  EXPECT_EQ(headline("a b: page allocation failure. order:5, mode:0xd0"),
+            "The kernel failed to allocate 128 KiB in one piece (order 5) for a b");
+  EXPECT_EQ(machine.find()[0].next.back(), "cat /proc/buddyinfo");
+  EXPECT_EQ(headline("a b: page allocation failure: order:0, mode:0x20"), "The kernel failed to allocate a page for a b");
+  EXPECT_EQ(headline("a b: page allocation failure: order:99999999999"), "The kernel failed to allocate pages");
+}
+
 TEST(KernelLog, PastFindingsComeAfterCurrentOnes) {
   EvidenceOfMachine machine;
   machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
