@@ -69,7 +69,7 @@ class AlertStack(unittest.TestCase):
                 with prometheus_server.Prometheus(directory, None, config=config) as server:
                     found = self.wait_for(manager, {("MemstatFindingCritical", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_cluster")})
                     self.check_finding(found["MemstatFindingCritical", "mbuf_cluster"])
-                    program.wait_until(lambda: self.inhibited(manager, "MemstatLimitHit", "mbuf_cluster") and self.inhibited(manager, "MemstatFindingWarning", "mbuf_cluster"),
+                    program.wait_until(lambda: self.inhibited(manager, "MemstatLimitHit", "mbuf_cluster"),
                                        lambda: f"alerts that the finding repeats are kept back, but {manager.alerts()}")
                     self.assertFalse(self.inhibited(manager, "MemstatFindingCritical", "mbuf_cluster"))
                     program.wait_until(lambda: self.sent(receiver, "MemstatFindingCritical"), server.log)
@@ -90,9 +90,7 @@ class AlertStack(unittest.TestCase):
                          {"severity": "critical", "cause": "mbuf_limit", "object": "uma/mbuf_cluster", "allocator": "uma", "instance": "bsd1:8947"})
         words = alert["annotations"]
         headline = r"Network buffers: zone mbuf_cluster is full: \d+ of 2200 \(\d+ %\).*"
-        self.assertRegex(words["summary"], f"^{headline} on bsd1:8947$")
-        self.assertRegex(words["description"], f"^bsd1:8947: {headline}\\. Next, on that host: `memstatctl who queues; sysctl kern\\.ipc\\.nmbufs .*`\\.$")
-        self.assertRegex(words["command"], r"^memstatctl who queues; sysctl kern\.ipc\.nmbufs .* kern\.ipc\.nmbjumbop$")
+        self.assertRegex(words["summary"], f"^bsd1:8947: {headline}\\. Next, on that host: `memstatctl who queues; sysctl kern\\.ipc\\.nmbufs .* kern\\.ipc\\.nmbjumbop`\\.$")
         self.assertEqual(words["runbook_url"], "http://bsd1:8947/runbooks/MemstatFindingCritical")
 
     @unittest.skipUnless(shutil.which("jsonnet"), "jsonnet is not installed")
@@ -101,20 +99,23 @@ class AlertStack(unittest.TestCase):
         full = {"instance": "h", "allocator": "table", "type": "conntrack"}
         sources = [{"alertname": "MemstatManyHostsDown"}, {"alertname": "MemstatFindingCritical", "cause": "conntrack_full", "object": "table/conntrack", **full},
                    {"alertname": "MemstatTwoHostsInOne", "instance": "two"}]
-        targets = [{"alertname": "MemstatDaemonMissing", "instance": "down"}, {"alertname": "MemstatLimitHit", **full}, {"alertname": "MemstatMemoryVeryLow", "instance": "two"}]
+        targets = [{"alertname": "MemstatDaemonMissing", "instance": "down"}, {"alertname": "MemstatLimitHit", **full},
+                   {"alertname": "MemstatFindingWarning", "cause": "conntrack_full", "object": "table/conntrack", **full}, {"alertname": "MemstatMemoryVeryLow", "instance": "two"}]
         others = [{"alertname": "MemstatLimitHit", **full, "type": "files"}, {"alertname": "MemstatLimitHit", **full, "instance": "other"}]  # of another type or host
         for labels, crosses in (("['datacenter']", False), ("['cluster', 'site']", True)):
             text = subprocess.run(["jsonnet", "-S", "-J", os.path.join(program.SOURCE_DIR, "dashboards"), "-e", program_text.format(labels)],
                                   check=True, capture_output=True, text=True, timeout=program.PATIENCE).stdout
             with program.temporary_directory() as directory, alertmanager.Alertmanager(directory, text) as manager:
                 manager.post([{"job": "memstatd", "datacenter": "a", **one} for one in sources + targets + others] + [{"job": "memstatd", "datacenter": "b", **one} for one in targets])
-                wanted = {**{("a", *one.values()): True for one in targets}, **{("b", *one.values()): crosses for one in targets}, **{("a", *one.values()): False for one in others}}
+                wanted = {self.identity(datacenter=name, **one): value for name, value, some in (("a", True, targets), ("b", crosses, targets), ("a", False, others)) for one in some}
 
                 def inhibited(manager=manager, wanted=wanted):
-                    found = {(alert["labels"]["datacenter"], *(alert["labels"][key] for key in ("alertname", "instance", "allocator", "type") if key in alert["labels"])):
-                             bool(alert["status"]["inhibitedBy"]) for alert in manager.alerts()}
+                    found = {self.identity(**alert["labels"]): bool(alert["status"]["inhibitedBy"]) for alert in manager.alerts()}
                     return {key: is_inhibited for key, is_inhibited in found.items() if key in wanted}
                 program.wait_until(lambda inhibited=inhibited, wanted=wanted: inhibited() == wanted, lambda inhibited=inhibited, labels=labels: f"{labels}: {inhibited()}")
+
+    def identity(self, **labels):
+        return tuple(labels.get(key) for key in ("datacenter", "alertname", "instance", "allocator", "type"))
 
     def wait_for(self, manager, wanted):
         """The alerts, once all that are expected fire: {(alert, type): alert}."""

@@ -3,13 +3,15 @@
 # Seconds: 90
 """The alert names the cause that memstatctl why names: memstatd replays each edited situation of tests/situations, and each twentieth of
 the others. A real Prometheus scrapes its last page and evaluates the shipped rules, and an alert of the right severity has cause, headline and
-command of the first finding. A calm machine raises nothing above info. Prints a table. `finding_situations_test.py [--texts] [--all | HALF...]`
-takes all situations, or other halves, and prints the notifications."""
+command of the first finding. A calm machine raises nothing above info. Prints a table, and counts by half. `finding_situations_test.py [--texts]
+[--all | HALF...]` takes all situations, or other halves, and prints the notifications."""
+import collections
 import concurrent.futures
 import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -32,6 +34,7 @@ INFO = r'^memstat_finding_info\{{cause="{cause}",culprit="(.*)",headline="(.*)",
 MORE_POLLS = 2
 ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}
 BY_INSPECTION, TOO_NEW = "only by inspection", "only in the last poll"
+PAGES = 160  # that one Prometheus scrapes every five seconds
 SAMPLE = 20  # of the provoked situations and public reports, every SAMPLE-th is tried with the edited ones
 
 
@@ -103,7 +106,7 @@ def verdict(situation, findings, page, is_new, alerts):
     for alert in alerts:
         info = INFO.format(cause=alert["labels"]["cause"], object=re.escape(quoted(alert["labels"].get("object", ""))))
         for words in re.search(info, page, re.MULTILINE).groups():
-            if words not in quoted(alert["annotations"]["description"]):
+            if words not in quoted(alert["annotations"]["summary"]):
                 return f"without: {words}"
     return ""
 
@@ -123,16 +126,22 @@ def main():
         return 77
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         seen = list(pool.map(observed, chosen()))
-    counts = {"right": 0, "wrong": 0, BY_INSPECTION: 0, TOO_NEW: 0}
-    for (situation, findings, page, is_new), alerts in zip(seen, fired([page for _, _, page, _ in seen])):
+    pages = [page for _, _, page, _ in seen]
+    halves = collections.defaultdict(collections.Counter)
+    for (situation, findings, page, is_new), alerts in zip(seen, [alerts for i in range(0, len(pages), PAGES) for alerts in fired(pages[i:i + PAGES])]):
         wrong = verdict(situation, findings, page, is_new, alerts)
-        counts[wrong if wrong in counts else "wrong" if wrong else "right"] += 1
+        halves[situation.half][wrong if wrong in (BY_INSPECTION, TOO_NEW) else "wrong" if wrong else "right"] += 1
         first = f"{findings[0]['severity']}: {findings[0]['cause']}" if findings else "-"
         of_first = sorted({alert["labels"]["alertname"] for alert in alerts if findings and alert["labels"]["cause"] == findings[0]["cause"]})
         print(f"| {situation.name} | {first} | {' '.join(of_first) or '-'} | {wrong or 'right'} |")
         for alert in alerts if "--texts" in sys.argv else []:
             print(yaml.safe_dump({"labels": alert["labels"], "annotations": alert["annotations"]}, width=1000))
-    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    for half, found in sorted(halves.items()):
+        print(f"{half}: {', '.join(f'{count} {what}' for what, count in found.items())}")
+    counts = sum(halves.values(), collections.Counter())
+    active = [len(ACTIVE.findall(page)) for situation, _, page, _ in seen if not situation.is_calm]
+    print(f"all: {', '.join(f'{count} {what}' for what, count in counts.items())}; active findings on a page that is not calm: "
+          f"median {statistics.median(active):.0f}, at most {max(active)}")
     return 1 if counts["wrong"] or counts["right"] < 2 * (counts[BY_INSPECTION] + counts[TOO_NEW]) else 0
 
 

@@ -41,15 +41,19 @@ def anchors(markdown):
 def alert_problems(rule, sections):
     name = rule["alert"]
     labels, notes = rule.get("labels", {}), rule.get("annotations", {})
+    is_finding = re.search(r"\bmemstat_finding\b", rule["expr"])
     if not re.fullmatch(r"Memstat[A-Z]\w+", name):
         yield f"{name}: alerts are called Memstat..."
     if labels.get("severity") not in SEVERITIES:
         yield f"{name}: severity is one of {sorted(SEVERITIES)}"
-    if labels.get("cause") not in CAUSES and not re.search(r"\bmemstat_finding\b", rule["expr"]):  # these have the finding's
+    if labels.get("cause") not in CAUSES and not is_finding:  # these have the finding's
         yield f"{name}: cause is one of {sorted(CAUSES)}"
     if "dashboard_url" in notes:
         yield f"{name}: a link to Grafana although none is configured"
-    if (typed := TYPED.fullmatch(notes.get("runbook_command", ""))) is None or typed.group(2) != name:
+    typed = TYPED.fullmatch(notes.get("runbook_command", ""))
+    if is_finding and "$labels.words" not in notes.get("summary", ""):
+        yield f"{name}: no words of the finding"
+    if not is_finding and (typed is None or typed.group(2) != name):
         yield f"{name}: runbook_command gets the page of memstatd with the runbook"
     if "example.org" in str(rule):
         yield f"{name}: a link that leads nowhere"
@@ -60,7 +64,7 @@ def alert_problems(rule, sections):
         yield f"{name}: the runbook is {SERVED}{name}"
     if name.lower() not in sections:
         yield f"{name}: dashboards/runbooks.md has no section {name}"
-    for note in ("summary", "description"):
+    for note in () if is_finding else ("summary", "description"):  # the words of a finding name the host
         if labels.get("cause") != "fleet" and "$labels.instance" not in notes.get(note, ""):
             yield f"{name}: the {note} does not name the host"
     description = notes.get("description", "")
@@ -159,10 +163,10 @@ def check_self():
     record = {"record": "instance:memstat_type_bytes:sum", "expr": "sum by (job, instance, allocator) (memstat_type_bytes)"}
     late = {"record": "job:memstat_type_bytes:sum", "expr": "sum by (cluster, site, job) (instance:memstat_type_bytes:sum)"}
     test = {"name": "t", "alert_rule_test": [{"alertname": "Other", "exp_alerts": []}]}
-    found = "\n".join(problems({"groups": [{"name": "a", "interval": "1m", "rules": [alert, {**alert, "alert": "MemstatB", "for": "1m"}]}]},
+    found = "\n".join(problems({"groups": [{"name": "a", "interval": "1m", "rules": [alert, {**alert, "alert": "MemstatB", "for": "1m"}, {**alert, "alert": "MemstatC", "expr": "memstat_finding > 2"}]}]},
                                {"groups": [{"name": "b", "interval": "10m", "rules": [record]}, {"name": "c", "interval": "10m", "rules": [late]}]}, {"t.yml": {"tests": [test]}},
                                "# Runbooks\n", "| MemstatB | bad | 2m | 1m | 3 min |\n"))
-    for word in ("alerts are called", "severity", "cause is", "although none is configured", "gets the page of memstatd", "leads nowhere", "read at one moment", "no `for`", "the runbook is", "has no section",
+    for word in ("alerts are called", "severity", "cause is", "although none is configured", "gets the page of memstatd", "no words of", "leads nowhere", "read at one moment", "no `for`", "the runbook is", "has no section",
                  "summary does not name", "human units", "bucket zones", "level does not name", "there is no alert Other",
                  "fires, does not fire", "shows its value", "reads every type", "reactions lacks", "which no rule is"):
         if word not in found:

@@ -85,7 +85,7 @@ PAGE = {
     "memstat_source_up": [('source="linux_vmalloc"', 0)],
     "memstat_source_errors_total": [('source="linux_vmalloc",reason="timeout"', a_minute(6))],
     "memstat_events_counted_ratio": [('source="linux_vm_events"', 0)],
-    "memstat_finding": [('cause="open_files_full",object="table/files"', 4), ('cause="slab_leak",object="slab/steady"', 1)],
+    "memstat_finding": [('cause="open_files_full",object="table/files"', 4), ('cause="inotify_full",object="user 1000"', 3), ('cause="slab_leak",object="slab/steady"', 1)],
     "memstat_series": [("", 900)],
     "memstat_series_dropped": [("", 5)],
     "memstat_config_last_reload_successful": [("", 0)],

@@ -15,6 +15,8 @@ function(config) {
   // Of the address that Prometheus scrapes, or the default one.
   local port = '{{ with reReplaceAll "^.*?(:[0-9]+)?$" "$1" $labels.instance }}{{ . }}{{ else }}:8947{{ end }}',
 
+  local containerId = '(/.*[/-])[0-9a-f]{64}([.]scope|/.*)?',
+
   hostLabels:: hostLabels,
   // For by (...) and on (...): the labels that identify a host, and more.
   host:: host,
@@ -45,7 +47,8 @@ function(config) {
   ||| % { expr: expr, host: host },
   // Containers of Docker and Podman get a new ID each time that they start: "docker-*.scope", so that each start is not a group of
   // its own.
-  withoutIds(expr, label):: 'label_replace(%s, "%s", "$1*$2", "%s", "(/.*[/-])[0-9a-f]{64}([.]scope|/.*)?")' % [expr, label, label],
+  withoutIds(expr, label):: 'label_replace(%s, "%s", "$1*$2", "%s", "%s")' % [expr, label, label, containerId],
+  containerId:: containerId,
   // Metrics with one series per host.
   total:: 'instance:memstat_memory_total_bytes:max',
   // A comparison with a share of each host's memory.
