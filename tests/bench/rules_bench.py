@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPU that the shipped rules take of a real Prometheus, by group: rules_bench.py [--ill] MEMSTATD [HOSTS [DIRECTORY]]. Needs the package prometheus, and
-about sixteen minutes for 200 hosts. DIRECTORY: of other rules, such as those of an earlier commit, to compare with on one machine. Prints a table, and as the last line a JSON object.
-The second one has full tables. With --ill each host has its four findings, three of which fail now, and a table of files that is nearly full; otherwise none.
+"""CPU that the shipped rules take of a real Prometheus, by group: rules_bench.py [--ill] [--only GROUP,...] MEMSTATD [HOSTS [DIRECTORY]]. Needs the
+package prometheus, and about eighteen minutes for 200 hosts. DIRECTORY: of other rules, such as those of an earlier commit; its groups that differ from
+the shipped ones are measured, too, in the same server. Prints a table, and as the last line a JSON object.
 
-Each host shows the page of a captured Linux 7.2 at tier `default`, with the tables of another machine of that kernel, and every figure
-changes a little at every scrape. What rules look back at is made beforehand: 40 minutes of what they take over ten minutes and more, seven
+Each host shows the page of a captured Linux 7.2 at tier `default`, with the tables of another machine of that kernel, which are full, and every
+figure changes a little at every scrape. With --ill each host has the findings of that page, three of which fail now, and a table of files that is
+nearly full; otherwise none. What rules look back at is made beforehand: 40 minutes of what they take over ten minutes and more, seven
 hours of limits, three days of recorded medians. Then the server scrapes all hosts once a minute and computes one group again and again: the CPU time of the
 process (/proc/PID/stat) above what it takes without that group, by evaluation and host. CPU time and not the clock's, so that what else
 the machine does counts little; its load is printed.
@@ -16,6 +17,7 @@ more in its memory alone. So groups that look back over hours, which lie in bloc
 minutes have passed. Measured with one server (EPYC, 2026-11-23, rules of 1c466bc): `memstat-slow` 5.69 ms 2 minutes after its start and
 4.00 ms after 11, `memstat-limits` 1.02 ms after 2.5 and 0.61 ms after 5.
 """
+import argparse
 import json
 import math
 import os
@@ -35,9 +37,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import prometheus_server  # noqa: E402
 
-IS_ILL = "--ill" in sys.argv
-ARGUMENTS = [argument for argument in sys.argv[1:] if argument != "--ill"]
-RULES = pathlib.Path(ARGUMENTS[2]) if len(ARGUMENTS) > 2 else ROOT / "dashboards" / "prometheus"
+PARSER = argparse.ArgumentParser(usage=__doc__)
+PARSER.add_argument("--ill", action="store_true")
+PARSER.add_argument("--only", type=lambda text: text.split(","))
+PARSER.add_argument("memstatd")
+PARSER.add_argument("hosts", type=int, nargs="?", default=200)
+PARSER.add_argument("others", type=pathlib.Path, nargs="?")
+ARGUMENTS = PARSER.parse_args()
+RULES = ROOT / "dashboards" / "prometheus"
 PAGES = [ROOT / "tests" / "fixtures" / "captures" / f"linux-7.2-2cpu{name}.tar.zst" for name in ("", "-tables")]
 MINUTE, HOUR, DAY = 60, 3600, 86400
 MOST_MS = 2.0  # of CPU a host and minute
@@ -45,9 +52,10 @@ SHARE_KEPT = 0.002  # leakSmallest of the mixin
 LIMIT_FOLLOWED = 0.25  # limitFollowed
 EVALUATIONS = 5
 IDLE_SECONDS = 60
-BASE = ("memstat-host", "memstat-kernel", "memstat-limits")  # other groups always need the series of these, so they are always computed
+BASE = ("memstat-host", "memstat-kernel", "memstat-limits", "memstat-findings")  # other groups always need the series of these, so they are always computed
 BACK = ("memstat-growth", "memstat-weeks", "memstat-groups")  # these look back over hours
 LOOKBACK = 5 * MINUTE
+BEFORE = "-other"  # ends the names of the other rules' groups
 SECONDS = {"s": 1, "m": MINUTE, "h": HOUR}
 
 
@@ -59,13 +67,13 @@ def series_of(memstatd):
         counters = set(re.findall(r"^# TYPE (\S+) counter", page, re.MULTILINE))
         for line in page.splitlines():
             match = re.match(r"([\w:]+)(?:\{(.*)\})? (\S+)$", line)
-            if match and (IS_ILL or not line.startswith("memstat_finding")):
+            if match and (ARGUMENTS.ill or not line.startswith("memstat_finding")):
                 labels = match.group(2) + "," if match.group(2) else ""
                 name, value = match.group(1), float(match.group(3))
                 if STILL.match(name):
                     value = 0
                 elif name == "memstat_type_limit_used_ratio":
-                    value = 0.97 if IS_ILL and 'allocator="table",type="files"' in labels else min(value, 0.4)
+                    value = 0.97 if ARGUMENTS.ill and 'allocator="table",type="files"' in labels else min(value, 0.4)
                 is_moving = (name in counters or name.endswith(("_bucket", "_count", "_sum"))) and not STILL.match(name)
                 found.setdefault(name + "{" + labels, (value, is_moving))
     return [(name, value, is_counter) for name, (value, is_counter) in found.items()]
@@ -173,7 +181,7 @@ class Prometheus(prometheus_server.Prometheus):
         """(CPU ms of one evaluation, its duration in ms). `idle`: CPU time per second that the server takes for everything else and the groups `base`."""
         name = group["name"]
         hurried = {**group, "interval": "250ms"}
-        self.reload([other for other in base if other is not group] + [hurried])
+        self.reload([other for other in base if other["name"] != name.removesuffix(BEFORE)] + [hurried])
         # The first rule reads series that no other rule has read yet.
         count, cpu, start = self.reach(group, self.iterations(group) + 2), self.cpu(), time.monotonic()
         done = self.reach(group, count + EVALUATIONS) - count
@@ -181,7 +189,7 @@ class Prometheus(prometheus_server.Prometheus):
             done = self.reach(group, count + done + 1) - count
         used, passed = self.cpu() - cpu, time.monotonic() - start
         used -= idle * passed
-        if group in base:
+        if name.removesuffix(BEFORE) in BASE:
             done -= passed / seconds(group["interval"])
         return 1000 * used / done, 1000 * self.metric("prometheus_rule_group_last_duration_seconds", name)
 
@@ -200,8 +208,14 @@ def seconds(interval):
     return int(interval[:-1]) * SECONDS[interval[-1]]
 
 
+def groups_of(directory):
+    return [group for name in ("recording_rules.yml", "alerts.yml") for group in yaml.safe_load((directory / name).read_text())["groups"]]
+
+
 def measured(directory, memstatd, hosts):
-    groups = [group for name in ("recording_rules.yml", "alerts.yml") for group in yaml.safe_load((RULES / name).read_text())["groups"]]
+    groups = groups_of(RULES)
+    wanted = [group for group in groups if not ARGUMENTS.only or group["name"] in ARGUMENTS.only]
+    wanted += [{**group, "name": group["name"] + BEFORE} for group in groups_of(ARGUMENTS.others) if group not in groups] if ARGUMENTS.others else []
     series = series_of(memstatd)
     end = int(time.time())
     kept = history(directory, series, hosts, end)
@@ -212,7 +226,7 @@ def measured(directory, memstatd, hosts):
         time.sleep(100)  # every host is scraped once, and the blocks of the history are merged
         idle = prometheus.rate(IDLE_SECONDS)
         rows = []
-        for group in sorted(groups, key=lambda group: group["name"] not in BACK):
+        for group in sorted(wanted, key=lambda group: group["name"] not in BACK):
             if group["name"] not in BACK:
                 time.sleep(max(0, end + LOOKBACK - time.time()))
             cost, wall = prometheus.measure(group, base, idle)
@@ -220,7 +234,7 @@ def measured(directory, memstatd, hosts):
                   + ", ".join(f"{name} {took:.0f} ms" for name, took in prometheus.dearest(group)), file=sys.stderr, flush=True)
             rows.append({"group": group["name"], "rules": len(group["rules"]), "interval_s": seconds(group["interval"]), "cpu_ms": cost, "duration_ms": wall})
         failing = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*\} ([1-9]\S*)$', prometheus.get("/metrics").decode(), re.MULTILINE)
-        rows.sort(key=lambda row: [group["name"] for group in groups].index(row["group"]))
+        rows.sort(key=lambda row: [group["name"] for group in wanted].index(row["group"]))
         idle -= sum(row["cpu_ms"] / 1000 / row["interval_s"] for row in rows if row["group"] in BASE)
         return {"hosts": hosts, "series": len(series), "medians_a_host": kept, "idle_cpu": idle, "groups": rows, "failures": len(failing),
                 "recorded_medians": len(prometheus.query("instance_allocator_type:memstat_type_bytes:median30m")), "load": os.getloadavg()[0]}
@@ -230,7 +244,7 @@ def main():
     if not shutil.which("prometheus"):
         print("prometheus is not installed (Debian package prometheus)")
         return 77
-    memstatd, hosts = ARGUMENTS[0], int(ARGUMENTS[1]) if len(ARGUMENTS) > 1 else 200
+    memstatd, hosts = ARGUMENTS.memstatd, ARGUMENTS.hosts
     random.seed(1)
     with tempfile.TemporaryDirectory(prefix="memstat-rules-") as directory:
         result = measured(pathlib.Path(directory), memstatd, hosts)
@@ -240,7 +254,7 @@ def main():
     for row in result["groups"]:
         a_host = row["cpu_ms"] / hosts
         a_minute = a_host * MINUTE / row["interval_s"]
-        total += a_minute
+        total += 0 if row["group"].endswith(BEFORE) else a_minute
         print(f"| `{row['group']}` | {row['rules']} | {row['interval_s'] // MINUTE} min | {a_host:.3f} ms | {a_minute:.3f} ms |")
     print(f"all rules: {total:.2f} ms a host and minute, at most {MOST_MS} wanted; 10 000 hosts take {math.ceil(total * 10000 / MINUTE / 10)} % of one core; "
           f"scrapes and all else {result['idle_cpu'] * 1000 * MINUTE / hosts:.2f} ms")
