@@ -66,7 +66,7 @@ enum class LogEvent : std::uint8_t {
   kCmaFailure,
   kHugePagesRefused,
   kCommitRefused,  ///< Overcommit refused a program memory.
-  kUnrecognized,  ///< A line of no known wording that says that memory could not be had.
+  kUnrecognized,   ///< A line of no known wording that says that memory could not be had.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;
 /// All but those from kProcessesFull to kSwapReservationRefused, which only FreeBSD logs.

@@ -42,24 +42,25 @@ constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
     "memstat_table_user_used_ratio", Tier::kDefault, "Share of the quota used by the user who is closest to it, 0 to 1.",
     {"type", "kind"}, ValueFormat::kDouble);
 
-constexpr SystemMetric kHierarchyGroups = gauge_metric(
-    "memstat_cgroup_hierarchy_groups", Tier::kDefault,
-    "Control groups in the hierarchy of a version 1 controller now, including removed ones that memory keeps: of memory, and "
-    "the most of any other.",
-    {"controller"});
+constexpr SystemMetric kHierarchyGroups = gauge_metric("memstat_cgroup_hierarchy_groups", Tier::kDefault,
+                                                       "Control groups in the hierarchy of a version 1 controller now, "
+                                                       "including removed ones that memory keeps: of memory, and "
+                                                       "the most of any other.",
+                                                       {"controller"});
 
 constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries that record the absence of a file (negative dentries) now.");
 
-// No file needs a privilege. Kept open: the table of files, which must be readable even when no file can be opened, and
-// those where opening costs as much as reading. Seldom: counts without a limit, counts that hardly move, and settings.
 constexpr std::string_view kUnifiedGroups = "/sys/fs/cgroup/cgroup.controllers";
 /// Since 6.15 the kernel logs that programs should not read /proc/cgroups on a machine without version 1.
 bool may_have_hierarchies(const RawBytes& raw, const ReaderState&) {
   return std::none_of(raw.files.begin(), raw.files.end(),
                       [](const RawFile& file) { return file.path == kUnifiedGroups && file.has_content(); });
 }
+
+// No file needs a privilege. Kept open: the table of files, which must be readable even when no file can be opened, and
+// those where opening costs as much as reading. Seldom: counts without a limit, counts that hardly move, and settings.
 constexpr PlannedFile kPlan[] = {
     {.path = "/proc/sys/fs/file-nr", .is_kept_open = true},
     {.path = "/proc/net/stat/nf_conntrack", .is_kept_open = true},

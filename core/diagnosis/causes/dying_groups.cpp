@@ -22,7 +22,8 @@ constexpr std::string_view kHierarchies = "memstat_cgroup_hierarchy_groups";
 
 /// Version 1 shows only how many groups a hierarchy has. Memory keeps removed ones, other controllers do not.
 void look_at_hierarchies(const Evidence& evidence, const Cause& cause, Findings& found) {
-  constexpr double kMaxGroups = 65535;  // memory's numbers for groups (MEM_CGROUP_ID_MAX); before 4.8 removed ones keep theirs
+  // Memory's numbers for groups (MEM_CGROUP_ID_MAX). Before 4.8 removed ones keep theirs.
+  constexpr double kMaxGroups = 65535;
   const auto groups = evidence.value(kHierarchies, "memory");
   const auto others = evidence.value(kHierarchies, "other");
   if (!groups || !others) return;
@@ -33,11 +34,11 @@ void look_at_hierarchies(const Evidence& evidence, const Cause& cause, Findings&
                                  is_full ? "No control group can be created: memory has numbers for " + count_text(*groups) +
                                                ", and nearly all are of removed ones"
                                          : count_text(removed) + " removed control groups still hold memory");
-  finding.fact({.text = count_text(*groups) + " groups of the memory controller, at most " + count_text(*others) +
-                        " of any other",
-                .source = std::string(kHierarchies),
-                .value = groups,
-                .limit = is_full ? kMaxGroups : *others + kMany});
+  finding.fact(
+      {.text = count_text(*groups) + " groups of the memory controller, at most " + count_text(*others) + " of any other",
+       .source = std::string(kHierarchies),
+       .value = groups,
+       .limit = is_full ? kMaxGroups : *others + kMany});
   finding.is_about("account", "percpu")
       .leads_to(is_full ? "New containers and services fail to start. Cached files that belong to removed groups keep them."
                         : "Each keeps per-CPU and slab memory, and makes reclaim slower.")

@@ -298,10 +298,9 @@ std::optional<std::uint64_t> order_of(const LoggedEvidence* last) {
 }
 
 std::string words_of_pages(const Evidence& evidence, std::uint64_t order, const LoggedEvidence& last) {
-  const std::string pages =
-      order == 0 ? std::string("a page")
-                 : bytes_text(evidence.page_bytes * static_cast<double>(1ULL << order)) + " in one piece (order " +
-                       std::to_string(order) + ")";
+  const std::string pages = order == 0 ? std::string("a page")
+                                       : bytes_text(evidence.page_bytes * static_cast<double>(1ULL << order)) +
+                                             " in one piece (order " + std::to_string(order) + ")";
   return "The kernel failed to allocate " + pages + (last.subject.empty() ? "" : " for " + short_name(last.subject, 20));
 }
 
