@@ -155,6 +155,8 @@ struct Config {
   bool finding_info = true;
   /// Key `findings.holders`: whether a process asks, when a finding begins, who holds what it is about.
   bool finding_holders = true;
+  /// Key `findings.limits`: whether that process counts, in turn, how much of their limits processes and users use.
+  bool finding_limits = true;
   /// Key `history`: memory for the history of types, in bytes; 0: none.
   std::uint64_t history_bytes = std::uint64_t{2} << 20;
   CaptureConfig capture;

@@ -43,6 +43,7 @@ struct Cause {
   std::string_view holds_as = {};          ///< part of the names of that inspection's holders that matter: "accept"; "": any
   bool is_part_of_inspected = false;       ///< the inspected amounts only bound what each has of the finding's bytes
   std::string_view blind_to = {};          ///< why its evidence cannot rule it out; "": it can
+  bool is_of_limits = false;               ///< the inspections that it needs may be minutes old: see Evidence::limits
   bool is_of_messages = false;             ///< messages are lost, and no memory: ranked behind what takes memory
   bool is_general = false;  ///< applies to any type: ranked last, and only if nothing else is about its allocator
   /// Adds findings. Pure; allocates only for a finding.

@@ -9,6 +9,7 @@
 namespace memstat {
 namespace {
 
+constexpr std::string_view kInspection = "who/";
 /// Holders with less than this share of the largest one's amount are not named.
 constexpr double kMinHolderShare = 0.5;
 constexpr std::size_t kMaxNamed = 3;
@@ -41,7 +42,7 @@ std::string_view named(const Finding& finding, std::string_view kind) {
 }
 
 /// memstat's own processes, which examine the others.
-bool is_own(const Holder& holder) { return holder.command == "memstatctl" || holder.command == "memstatd"; }
+bool is_own(const Holder& holder) { return holder.command == "memstatctl" || holder.command.starts_with("memstatd"); }
 
 /// Whether the holder may be the cause. A quota belongs to one user. Growth belongs to the group that was charged for it: a
 /// larger holder elsewhere had its memory before.
@@ -139,15 +140,25 @@ std::string_view pid_of(std::string_view process) {
   return process.substr(begin + kBefore.size(), process.size() - begin - kBefore.size() - 1);
 }
 
-/// Adds when the inspection was made, if that was before the poll: "as of 03:10:12 UTC".
-void add_time(const InspectionAnswer& answer, Finding& finding) {
+/// Adds when the inspection was made, which was before the poll: "holders as of 03:10:12 UTC".
+void add_time(const InspectionAnswer& answer, std::string_view what, Finding& finding) {
   constexpr std::int64_t kNsOfSecond = 1'000'000'000;
   constexpr std::int64_t kSecondsOfDay = 86'400;
   const std::int64_t seconds = answer.asked_ns / kNsOfSecond % kSecondsOfDay;
   const auto two_digits = [](std::int64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  finding.fact({.text = "holders as of " + two_digits(seconds / 3600) + ":" + two_digits(seconds / 60 % 60) + ":" +
+  finding.fact({.text = std::string(what) + " " + two_digits(seconds / 3600) + ":" + two_digits(seconds / 60 % 60) + ":" +
                         two_digits(seconds % 60) + " UTC",
                 .source = "who/" + std::string(answer.question)});
+}
+
+/// Adds when the answer was made without which the cause could not be checked, if that was before the poll.
+void add_time_of_evidence(const Evidence& evidence, Finding& finding) {
+  if (finding.rule == nullptr || !finding.rule->is_of_limits) return;
+  for (const std::string_view need : finding.rule->needs) {
+    if (!need.starts_with(kInspection)) continue;
+    const InspectionAnswer* const answer = evidence.recent_inspection(need.substr(kInspection.size()));
+    if (answer != nullptr && evidence.is_earlier(*answer)) add_time(*answer, "counted at", finding);
+  }
 }
 
 /// Fills in the process that the finding names.
@@ -222,6 +233,7 @@ void add_share(const InspectionAnswer& answer, Finding& finding) {
 
 void name_culprits(const Evidence& evidence, Findings& findings) {
   for (Finding& finding : findings) {
+    add_time_of_evidence(evidence, finding);
     if (!has_inspection(evidence.system, finding.inspection)) continue;
     const std::string command = "memstatctl who " + std::string(finding.inspection);
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
@@ -237,7 +249,7 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     }
     name_holders(*answer, finding);
     add_share(*answer, finding);
-    if (answer != &derived && evidence.inspection(answer->question) == nullptr) add_time(*answer, finding);
+    if (answer != &derived && evidence.is_earlier(*answer)) add_time(*answer, "holders as of", finding);
   }
   for (Finding& finding : findings) fill_in_process(finding);
 }
@@ -250,23 +262,40 @@ std::vector<std::string_view> questions_about(const Finding& finding) {
   return questions;
 }
 
+namespace {
+
+void add_once(std::string_view question, std::vector<std::string_view>& questions) {
+  if (std::find(questions.begin(), questions.end(), question) == questions.end()) questions.push_back(question);
+}
+
+/// Adds the questions among `names`, which are needs or uses of a cause.
+void add_questions(std::span<const std::string_view> names, EvidenceSystem system,
+                   std::vector<std::string_view>& questions) {
+  for (const std::string_view name : names) {
+    const bool is_question = name.starts_with(kInspection) && has_inspection(system, name.substr(kInspection.size()));
+    if (is_question) add_once(name.substr(kInspection.size()), questions);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system) {
   std::vector<std::string_view> questions;
-  const auto add = [&](std::string_view question) {
-    if (std::find(questions.begin(), questions.end(), question) == questions.end()) questions.push_back(question);
-  };
   for (const Finding& finding : findings) {
-    for (const std::string_view question : questions_about(finding)) add(question);
+    for (const std::string_view question : questions_about(finding)) add_once(question, questions);
   }
-  constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {
     if (!is_of_system(cause, system)) return;
-    for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
-      for (const std::string_view name : names) {
-        const bool is_question = name.starts_with(kInspection) && has_inspection(system, name.substr(kInspection.size()));
-        if (is_question) add(name.substr(kInspection.size()));
-      }
-    }
+    add_questions(cause.needs, system, questions);
+    add_questions(cause.uses, system, questions);
+  });
+  return questions;
+}
+
+std::vector<std::string_view> questions_about_limits(EvidenceSystem system) {
+  std::vector<std::string_view> questions;
+  for_each_cause([&](const Cause& cause) {
+    if (cause.is_of_limits && is_of_system(cause, system)) add_questions(cause.needs, system, questions);
   });
   return questions;
 }

@@ -30,4 +30,7 @@ std::vector<std::string_view> questions_about(const Finding& finding);
 /// cause of that system examines.
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system = EvidenceSystem::kLinux);
 
+/// The inspections that causes of limits need, because no file of the kernel shows what they count.
+std::vector<std::string_view> questions_about_limits(EvidenceSystem system = EvidenceSystem::kLinux);
+
 }  // namespace memstat

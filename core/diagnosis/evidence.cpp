@@ -29,9 +29,20 @@ const InspectionAnswer* answer_to(std::string_view question, std::span<const Ins
 
 const InspectionAnswer* Evidence::inspection(std::string_view question) const { return answer_to(question, inspections); }
 
-const InspectionAnswer* Evidence::answer_about_holders(std::string_view question) const {
+const InspectionAnswer* Evidence::recent_inspection(std::string_view question) const {
   const InspectionAnswer* const answer = inspection(question);
-  return answer == nullptr ? answer_to(question, holders) : answer;
+  return answer == nullptr && limits != nullptr ? answer_to(question, *limits) : answer;
+}
+
+bool Evidence::is_earlier(const InspectionAnswer& answer) const {
+  return answer_to(answer.question, inspections) == nullptr;
+}
+
+const InspectionAnswer* Evidence::answer_about_holders(std::string_view question) const {
+  for (const std::span<const InspectionAnswer> answers : {std::span(inspections), std::span(holders)}) {
+    if (const InspectionAnswer* const answer = answer_to(question, answers); answer != nullptr) return answer;
+  }
+  return recent_inspection(question);
 }
 
 std::optional<double> Evidence::inspected_count(std::string_view question, std::string_view name) const {

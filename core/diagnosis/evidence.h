@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -136,13 +137,19 @@ struct Evidence {
   std::vector<InspectionAnswer> inspections;  ///< inspections made at the poll; usually none
   /// Inspections made when a finding began. They name its holders, and show nothing about the machine now.
   std::vector<InspectionAnswer> holders;
+  /// Answers to the questions that memstatd asks in turn, minutes old. They show limits that no file of the kernel counts.
+  std::shared_ptr<const std::vector<InspectionAnswer>> limits = nullptr;
   std::string why_unasked = {};        ///< why nobody asks for holders; "": they are asked, or inspections are made
   std::vector<KillEvidence> kills;     ///< as far as the log goes back, oldest first; also before the first poll
   std::vector<LoggedEvidence> logged;  ///< the last line of each event
 
   /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
-  /// The same, or the answer in `holders`.
+  /// The same, or the answer in `limits`, which must not be compared with other evidence.
+  [[nodiscard]] const InspectionAnswer* recent_inspection(std::string_view question) const;
+  /// Whether it is not in `inspections`, but older than the poll.
+  [[nodiscard]] bool is_earlier(const InspectionAnswer& answer) const;
+  /// The answer in `inspections`, or else in `holders`, or else in `limits`.
   [[nodiscard]] const InspectionAnswer* answer_about_holders(std::string_view question) const;
   /// The count in the answer's row of this name, 0 without such a row; nothing: not inspected, or only in part.
   [[nodiscard]] std::optional<double> inspected_count(std::string_view question, std::string_view name) const;

@@ -76,7 +76,9 @@ std::string why_unseen(const Evidence& evidence, const Cause& cause) {
   for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
     for (const std::string_view name : names) {
       if (!name.starts_with(kInspection)) continue;
-      const InspectionAnswer* const answer = evidence.inspection(name.substr(kInspection.size()));
+      const std::string_view question = name.substr(kInspection.size());
+      const InspectionAnswer* const answer =
+          cause.is_of_limits ? evidence.recent_inspection(question) : evidence.inspection(question);
       if (std::string why = answer == nullptr ? std::string() : why_partial(*answer); !why.empty()) return why;
     }
   }

@@ -98,6 +98,7 @@ struct Inspection {
   ViewParts sees = ViewPart::kProcesses;  ///< parts of the machine that the answer is about
   bool reads_polled_files = false;        ///< needs only files that any recording has, so it works without a recorded answer
   bool is_about_new = false;              ///< in a recording, shows only holders that its first answer lacks
+  std::string_view table = {};            ///< the table that grows with what is counted: "files"; "": none
   std::string_view elsewhere = {};        ///< advice for the other system, if it has no such inspection; "": none
   /// Adds any number of holders in any order. Errors: nothing could be examined.
   Result<void> (*look)(Inspector& inspector) = nullptr;

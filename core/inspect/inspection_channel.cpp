@@ -11,6 +11,7 @@
 
 #include "core/base/free_heap.h"
 #include "core/base/packet_socket.h"
+#include "core/base/text.h"
 
 namespace memstat {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 constexpr std::size_t kMaxQuestion = 64;
 /// Far below the size of a message that any socket accepts.
 constexpr std::size_t kMaxReply = std::size_t{64} << 10;
+/// More than an inspection may use.
+constexpr std::uint64_t kMaxCpuNs = 10'000'000'000;
 
 /// The answer as text. If it is too long for a message, the smallest holders are only counted.
 std::string fitting_text(InspectionAnswer& answer) {
@@ -31,10 +34,12 @@ std::string fitting_text(InspectionAnswer& answer) {
   return text;
 }
 
-/// "files\n" and the answer, or the error's code.
+/// "files 5120000\n" with the CPU time in ns, and the answer, or the error's code.
 std::string reply_to(const Inspection& inspection, KernelView& machine) {
-  std::string reply = std::string(inspection.name) + "\n";
+  const std::int64_t begin_ns = machine.clock().thread_cpu_ns();
   auto answer = inspect(machine, inspection);
+  const std::int64_t cpu_ns = machine.clock().thread_cpu_ns() - begin_ns;
+  const std::string reply = std::string(inspection.name) + " " + std::to_string(cpu_ns) + "\n";
   if (answer) return reply + fitting_text(*answer);
   return reply + std::to_string(static_cast<unsigned>(answer.error().code));
 }
@@ -82,9 +87,14 @@ std::optional<InspectionChannel::Reply> InspectionChannel::take() {
   if (packet.state != Packet::State::kWhole) return std::nullopt;
   const std::string_view reply = std::string_view(room).substr(0, packet.size);
   const std::size_t end = std::min(reply.find('\n'), reply.size());
-  const Inspection* const inspection = find_inspection(reply.substr(0, end), os_);
-  if (inspection == nullptr || end == reply.size()) return std::nullopt;
-  return Reply{inspection, parse_reply(reply.substr(end + 1), *inspection)};
+  std::string_view head = reply.substr(0, end);
+  std::string_view name;
+  if (end == reply.size() || !next_word(head, name)) return std::nullopt;
+  const Inspection* const inspection = find_inspection(name, os_);
+  if (inspection == nullptr) return std::nullopt;
+  const auto cpu_ns = parse_u64(trim(head)).value_or(0);
+  return Reply{inspection, parse_reply(reply.substr(end + 1), *inspection),
+               static_cast<std::int64_t>(std::min<std::uint64_t>(cpu_ns, kMaxCpuNs))};
 }
 
 bool InspectionChannel::is_alive() const { return !has_event(socket_.get(), 0); }

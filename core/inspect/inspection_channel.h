@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +25,7 @@ class InspectionChannel : NotCopyable {
   struct Reply {
     const Inspection* inspection = nullptr;
     Result<InspectionAnswer> answer;
+    std::int64_t cpu_ns = 0;  ///< CPU time that the peer spent; 0: not reported
   };
 
   /// `socket`: a SOCK_SEQPACKET socket whose peer runs serve_inspections() on a machine of that system.

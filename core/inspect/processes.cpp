@@ -67,7 +67,8 @@ Result<std::vector<std::uint64_t>> list_pids(Inspector& inspector) {
 /// The text of a process's status, "" if it has ended or may not be read, which is counted.
 std::string_view read_status(Inspector& inspector, std::uint64_t pid, Buffer& status) {
   const auto read = inspector.view().read_file("/proc/" + std::to_string(pid) + "/status", status);
-  if (!read && read.error().code == ErrorCode::kPermission) inspector.refuse();  // hidepid=1
+  // hidepid=1, or there are no descriptors
+  if (!read && (read.error().code == ErrorCode::kPermission || lacks_descriptors(read.error()))) inspector.refuse();
   return read ? status.view() : std::string_view();
 }
 
@@ -172,6 +173,7 @@ std::string path_of(const Process& process, std::string_view file) {
 }
 
 void note_refusal(Inspector& inspector, const Process& process, const Error& error) {
+  if (lacks_descriptors(error)) return inspector.refuse();
   if (error.code != ErrorCode::kPermission) return;
   if (parse_status(inspector.read(path_of(process, "status")), {})) inspector.refuse();
 }

@@ -32,27 +32,41 @@ class AnswerText final : public TextTableSource {
 
 }  // namespace
 
+void Holders::keep_answer(InspectionChannel::Reply reply, Asked& known, std::int64_t now_ns) {
+  known.is_answered = true;
+  known.asked_ns = now_ns;
+  std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known.inspection->name; });
+  failure_.clear();
+  if (reply.answer) {
+    answers_.push_back(*std::move(reply.answer));
+  } else {
+    failure_ = "not in this answer: " + to_string(reply.answer.error());
+  }
+}
+
 bool Holders::collect(std::int64_t now_ns, KernelView& view) {
-  if (asked_.empty() || channel_ == nullptr) return false;
+  if (channel_ == nullptr) return false;
   bool has_news = false;
   while (auto reply = channel_->take()) {
+    const bool is_of_limits = limits_.take(*reply, now_ns);
     Asked* const known = asked(reply->inspection->name);
-    if (known == nullptr || known->is_answered) continue;
-    known->is_answered = true;
-    known->asked_ns = now_ns;
-    std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known->inspection->name; });
-    failure_.clear();
+    const bool is_of_finding = known != nullptr && !known->is_answered;
+    if (!is_of_limits && !is_of_finding) continue;
     if (reply->answer) {
       AnswerText text(*reply->answer);
       Buffer recorded;
       (void)view.read_table(table_name(*reply->inspection), text, recorded);
-      answers_.push_back(*std::move(reply->answer));
-    } else {
-      failure_ = "not in this answer: " + to_string(reply->answer.error());
     }
-    has_news = true;
+    if (is_of_finding) keep_answer(*std::move(reply), *known, now_ns);
+    has_news = has_news || is_of_finding;
   }
   return has_news;
+}
+
+void Holders::ask_about_limits(const Evidence& evidence, std::span<const Finding> findings, std::int64_t now_ns) {
+  if (channel_ == nullptr) return;
+  const Inspection* const question = limits_.next(evidence, findings, now_ns);
+  if (question != nullptr && channel_->ask(*question)) limits_.asked(*question, evidence, now_ns);
 }
 
 void Holders::ask(const Finding& finding, std::int64_t now_ns) {
@@ -86,6 +100,7 @@ void Holders::clear() {
   asked_.clear();
   answers_.clear();
   failure_.clear();
+  limits_.clear();
 }
 
 std::string_view Holders::why_unasked() const {

@@ -41,6 +41,7 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
                                         .is_filtered = is_filtered,
                                         .sources = unread_,
                                         .holders = holders_.answers(),
+                                        .limits = holders_.limits(),
                                         .why_unasked = holders_.why_unasked(),
                                         .growth = &growth_};
   if (options_.recorded_answer) beside.complete = [this](Evidence& evidence) { add_recorded_answers(evidence); };
@@ -49,6 +50,11 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   find_causes(evidence, findings_);
   complete_findings(evidence, findings_);
   if (options_.renders) publish_findings(now_ns, snapshot.realtime_ns);
+  if (config_.finding_limits) {
+    holders_.ask_about_limits(evidence, findings_, now_ns);
+  } else {
+    holders_.forget_limits();
+  }
   if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());
 }
 

@@ -283,6 +283,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const EvidenceInput& besi
     beside_.growth_seconds = beside.growth->growth_seconds;
   }
   beside_.holders.assign(beside.holders.begin(), beside.holders.end());
+  beside_.limits = beside.limits;
   beside_.why_unasked = beside.why_unasked;
   beside_.sources.assign(beside.sources.begin(), beside.sources.end());
   is_filtered_ = beside.is_filtered;

@@ -86,8 +86,9 @@ class EvidenceBuilder {
     double page_bytes = 4096;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
-    std::span<const InspectionAnswer> holders = {};  ///< made when findings began
-    std::string_view why_unasked = {};               ///< see Evidence
+    std::span<const InspectionAnswer> holders = {};                    ///< made when findings began
+    std::shared_ptr<const std::vector<InspectionAnswer>> limits = {};  ///< see Evidence
+    std::string_view why_unasked = {};                                 ///< see Evidence
     /// Adds to the evidence before others can see it; may be empty.
     std::function<void(Evidence&)> complete = {};
     const Evidence* growth = nullptr;  ///< result of the last add_growth(); nullptr: none

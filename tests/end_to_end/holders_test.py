@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 40
 """When a finding begins, a process of memstatd asks once who holds what it is about: metrics, API and memstatctl name the holder, or the
-privilege that is missing."""
+privilege that is missing. It also counts in turn what no file of the kernel counts."""
 import ctypes
 import json
 import os
@@ -121,6 +121,18 @@ class Holders(unittest.TestCase):
             finding = next(one for one in json.loads(done.stdout)["findings"] if one["cause"] == "open_files_full")
             self.assertTrue(any(who["name"].endswith(f"(pid {pid})") for who in finding["who"]), finding["who"])
 
+    def test_a_limit_that_no_file_counts_is_found(self):
+        with Holder() as pid, program.temporary_directory() as directory, self.daemon(directory, is_full=False) as daemon:
+            page = daemon.wait_page(lambda now: now.series("memstat_finding_info", cause="process_files_full"), "the finding")
+            self.assertIn(f"(pid {pid})", page.series("memstat_finding_info", cause="process_files_full")[0].labels["culprit"])
+            document = json.loads(daemon.request("/api/v1/findings")[2])
+            finding = next(one for one in document["findings"] if one["cause"] == "process_files_full")
+            facts = [fact["text"] for fact in finding["evidence"]]
+            self.assertTrue(any(re.fullmatch(r"counted at \d\d:\d\d:\d\d UTC", text) for text in facts), facts)
+            done = ctl.run("why", "--json", "--from", f"http://127.0.0.1:{daemon.port}")
+            told = next(one for one in json.loads(done.stdout)["findings"] if one["cause"] == "process_files_full")
+            self.assertEqual((told["headline"], told["who"]), (finding["headline"], finding["who"]))
+
     def test_each_finding_is_asked_about_once_and_a_calm_host_never(self):
         def characters(process):
             with open(f"/proc/{process}/io", encoding="utf-8") as file:
@@ -128,7 +140,7 @@ class Holders(unittest.TestCase):
 
         with Holder() as pid, program.temporary_directory() as directory:
             for is_full in (True, False):
-                with self.daemon(directory, is_full=is_full) as daemon:
+                with self.daemon(directory, "findings: {limits: false}\n", is_full) as daemon:
                     process = asker(daemon)
                     try:
                         before = characters(process)

@@ -97,7 +97,7 @@ def shown():
             if name in ("sources", "counters"):
                 place = "sources.NAME" if name == "sources" else name
                 keys.update({f"{place}.{key}": (None, "") for key in re.findall(r"^#   (\w+): ", comment, re.M)})
-            if name == "limits":
+            if name == "limits" and not indent:
                 keys.update({f"limits.{key}": (None, "") for key in re.findall(r"(\w+): ", comment[comment.index("[{"):])})
             comment = ""
         elif not line.startswith(" "):

@@ -51,7 +51,9 @@ class Shortage:
     undo: str = ":"       # lines of shell; the processes that took are gone by then, unless the kernel refuses new processes before
     silent: dict = dataclasses.field(default_factory=dict)  # {column: the reason that the kernel gives for no answer there}
     patience: int = 30    # seconds until it is made
-    unit: str = ":"       # lines of shell of memstatd's own process, before it becomes memstatd
+    unit: str = ":"       # lines of shell of memstatd's own process, before it becomes memstatd; without double quotes
+    options: str = ""     # more of memstatd's arguments
+    counts: bool = False  # memstatd counts in turn what shows the shortage, with CAP_SYS_PTRACE as holders.conf permits it
 
 
 # The columns of the table, by what they are called here.
@@ -64,10 +66,12 @@ def at(path, value):
 
 
 JOIN = "echo $$ >/sys/fs/cgroup/crowd/cgroup.procs"
-SWAP = "insmod /modules/virtio_blk.ko; sleep 1; mkswap /dev/vda >/dev/null; swapon /dev/vda"
+SWAP = "insmod /modules/virtio_blk.ko 2>/dev/null; sleep 1; mkswap /dev/vda >/dev/null; swapon /dev/vda"
 NO_THREADS = {"start": "clone(2) of its threads fails with EAGAIN"}
-# memstatd itself cannot see what only descriptors and mappings of other users' processes show.
-UNSEEN = {"url": "/proc/PID/fdinfo and /proc/PID/maps of other users take CAP_SYS_PTRACE"}
+COUNT_SECONDS = 400  # in which memstatd has counted each limit once, even if each question takes all of its time
+# A disk of 64 MiB with a directory in which memstatd may write.
+MOUNT = ("[ -d /tmp/disk ] || { for name in virtio_blk crc16 mbcache jbd2 ext4; do insmod /modules/$name.ko; done; sleep 1; mke2fs -m 0 /dev/vda; "
+         "mkdir /tmp/disk; mount -t ext4 /dev/vda /tmp/disk; mkdir /tmp/disk/own; chown 997:997 /tmp/disk/own; } >/dev/null 2>&1").replace("$", r"\$")
 SHORTAGES = (
     Shortage("none", (), "nothing 1"),
     Shortage("open files: `fs.file-max=1500`, each that is freed is taken", ("open_files_full",), "open 5000",
@@ -77,8 +81,8 @@ SHORTAGES = (
              silent=NO_THREADS),
     Shortage("process numbers: `kernel.pid_max=400`", ("threads_full",), "thread 500", at("kernel/pid_max", 400), undo=at("kernel/pid_max", 32768),
              silent=NO_THREADS),
-    Shortage("threads of another user (`RLIMIT_NPROC`)", ("user_tasks_full",), "process 200", inside="ulimit -u 60"),
-    Shortage("threads of memstatd's own user", ("user_tasks_full",), "process 200", user=997, inside="ulimit -u 30", unit="ulimit -u 30"),
+    Shortage("threads of another user (`RLIMIT_NPROC`)", ("user_tasks_full",), "process 200", inside="ulimit -u 60", counts=True),
+    Shortage("threads of memstatd's own user", ("user_tasks_full",), "process 200", user=997, inside="ulimit -u 30", unit="ulimit -u 30", counts=True),
     Shortage("tasks of its own group: `pids.max` as many as there are", ("cgroup_tasks_full",), "nothing 1",
              f"read -r now <{GROUP}/pids.current; echo $now >{GROUP}/pids.max", undo=f"echo 128 >{GROUP}/pids.max", silent=NO_THREADS),
     Shortage("memory of its own group: `memory.max` 1 MiB more than it uses", (), "nothing 1",  # not at its limit, so there is nothing to find
@@ -92,17 +96,19 @@ SHORTAGES = (
              silent=dict.fromkeys(("new", "url", "start"), "the kernel drops the packets of connections that it cannot track")),
     Shortage("listen queue of another server", ("accept_queue_full", "listen_overflow"), "unaccepted 4000 20"),
     Shortage("a tmpfs of 4 MiB", ("tmpfs_full",), "write 20", user=0, inside="export PROVOKE_FILE=/tmp/small/file", undo="rm /tmp/small/file"),
+    Shortage("a disk of 64 MiB, to which memstatd records", (), "write 100", user=0, inside="export PROVOKE_FILE=/tmp/disk/file", unit=MOUNT,
+             options="--record /tmp/disk/own/polls", undo="rm /tmp/disk/file; umount -l /tmp/disk; rmdir /tmp/disk"),
     Shortage("inotify watches: `max_user_watches=20`", ("inotify_watches_full",), "watch 40", at("fs/inotify/max_user_watches", 20),
-             undo=at("fs/inotify/max_user_watches", 8192), silent=UNSEEN),
+             undo=at("fs/inotify/max_user_watches", 8192), counts=True),
     Shortage("inotify instances: `max_user_instances=20`", ("inotify_instances_full",), "inotify 40", at("fs/inotify/max_user_instances", 20),
-             undo=at("fs/inotify/max_user_instances", 128), silent=UNSEEN),
+             undo=at("fs/inotify/max_user_instances", 128), counts=True),
     Shortage("pipe pages: `fs.pipe-user-pages-soft=1024`, `-hard=1100`", ("pipes_full", "pipe_quota", "pipe_buffers_full"), "pipe 2000",
              "; ".join((at("fs/pipe-user-pages-soft", 1024), at("fs/pipe-user-pages-hard", 1100))), inside="ulimit -n 6000",
-             undo="; ".join((at("fs/pipe-user-pages-soft", 16384), at("fs/pipe-user-pages-hard", 0))), silent=UNSEEN),
+             undo="; ".join((at("fs/pipe-user-pages-soft", 16384), at("fs/pipe-user-pages-hard", 0))), counts=True),
     Shortage("mappings: `vm.max_map_count=100`, fewer than memstatd has", ("process_maps_full",), "map 200", at("vm/max_map_count", 100),
-             undo=at("vm/max_map_count", 65530), silent=UNSEEN | {"start": "mprotect(2) of its libraries fails with ENOMEM"}),
+             undo=at("vm/max_map_count", 65530), counts=True, silent={"start": "mprotect(2) of its libraries fails with ENOMEM"}),
     Shortage("BPF and perf descriptors: a program has all that it may open", ("process_files_full",), "perf_ring 400 100", user=0,
-             inside="export PROVOKE_FILES=200", silent=UNSEEN),
+             inside="export PROVOKE_FILES=200", counts=True),
     Shortage("memory: all that is free, and the kernel kills", ("machine_oom_kill", "memory_low", "killed_before"), "memory 4000", user=1001,
              inside="while :; do ( echo 1000 >/proc/self/oom_score_adj; exec /bin/setpriv --reuid 1001 provoke memory 4000 ); sleep 0.2; done", patience=20),
     Shortage("memory and swap", ("machine_oom_kill", "memory_low", "killed_before", "swap_full", "swap_thrash"), "random 4000", SWAP, user=1001,
@@ -121,6 +127,8 @@ pause() {{
 # SERVICE: what systemd's unit runs
 SERVICE="/bin/setpriv --reuid 997 --regid 997 --clear-groups --inh-caps -all,+dac_read_search --ambient-caps -all,+dac_read_search"
 SERVICE="$SERVICE --bounding-set -all,+dac_read_search --no-new-privs memstatd --config /memstatd.yaml"
+# COUNTING: the same with holders.conf
+COUNTING=$(echo "$SERVICE" | sed 's/+dac_read_search/&,+sys_ptrace/g')
 # prepared NAME COMMAND...: a process that waits for `begin NAME` and becomes the command then
 prepared() {{
   name=$1; shift; rm -f "/tmp/begin_$name" "/tmp/said_$name"; mkfifo "/tmp/begin_$name"
@@ -153,7 +161,7 @@ echo 0 >/proc/sys/kernel/printk
 
 def one_script(number, row):
     taker = f'{row.inside}; exec {f"/bin/setpriv --reuid {row.user} --clear-groups " if row.user else ""}provoke {row.take}'
-    service = f"read go; . /unit.sh; {row.unit}; exec $SERVICE"
+    service = f"read go; . /unit.sh; {row.unit}; exec {'$COUNTING' if row.counts else '$SERVICE'} {row.options}"
     why = "memstatctl why --json=compact"
     return f"""
 prepared first sh -c "{service}"; begin first; MEMSTATD=$PID_first
@@ -300,6 +308,7 @@ class Watch:
     def holds(self, number, *_):
         """The shortage is made: asks for SECONDS."""
         row, cells = self.rows[number], self.cells[number]
+        begin = time.monotonic()
         cells["made"] = " ".join(self.said.get("take", ["-"]))
         new = Asker(self.address, False)
         end = time.monotonic() + SECONDS
@@ -310,6 +319,12 @@ class Watch:
             for future in asking:
                 future.result()
         words, is_good = cause_of(text, row.causes)
+        while row.counts and not is_good and time.monotonic() < begin + COUNT_SECONDS:
+            time.sleep(5)
+            took, text = self.why_by_url()
+            words, is_good = cause_of(text, row.causes)
+        if row.counts and is_good:
+            words += f", {time.monotonic() - begin:.0f} s after the shortage began"
         polls = sorted({poll for _, poll in self.kept.polled + new.polled})
         gaps = [later - earlier for earlier, later in zip(polls, polls[1:])]
         cells |= {"kept": self.kept.words(), "new": new.words(), "polls": f"{max(gaps):.0f} s" if gaps else "none"}

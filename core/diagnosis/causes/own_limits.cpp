@@ -230,7 +230,7 @@ void look_at_cache(const Evidence& evidence, const Cause& cause, const Inspectio
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Bound& bound = kBounds[cause.row];
-  const InspectionAnswer* const answer = evidence.inspection(bound.question);
+  const InspectionAnswer* const answer = evidence.recent_inspection(bound.question);
   if (answer == nullptr) return;
   // The settings of a user namespace are its own, and users outside it are one.
   if (bound.of != Of::kProcess && evidence.view.lacks(ViewPart::kUsers)) return;
@@ -265,7 +265,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 /// A parent that does not wait for its children. A few zombies are normal.
 void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const InspectionAnswer* const answer = evidence.inspection("zombies");
+  const InspectionAnswer* const answer = evidence.recent_inspection("zombies");
   if (answer == nullptr || answer->holders.empty()) return;
   const Holder& parent = answer->holders.front();
   const double count = static_cast<double>(parent.count.value_or(0));
@@ -309,6 +309,7 @@ constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
                .runbook = "MemstatUserQuota",
                .inspection = bound.inspection,
                .blind_to = bound.blind_to,
+               .is_of_limits = true,
                .look = look};
 });
 constexpr auto kCauses = [] {
@@ -320,6 +321,7 @@ constexpr auto kCauses = [] {
                    .needs = kZombieNeeds,
                    .explains = kZombieSymptoms,
                    .explains_of_group = kZombieGroupSymptoms,
+                   .is_of_limits = true,
                    .look = look_at_zombies};
   return causes;
 }();

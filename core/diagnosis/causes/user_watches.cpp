@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Quotas of inotify. The kernel counts by user but shows no counts, so the descriptors of all processes are counted.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -35,15 +36,17 @@ struct User {
   std::string_view name;
   double count = 0;
 };
-/// The user with the highest count. Holders are sorted by count, so the largest user's first one is near the beginning.
+/// The user with the highest count.
 User largest_user(const InspectionAnswer& answer) {
   User most;
-  for (const Holder& first : answer.holders) {
+  for (auto first = answer.holders.begin(); first != answer.holders.end(); ++first) {
+    const auto is_same = [&](const Holder& other) { return other.user == first->user; };
+    if (std::any_of(answer.holders.begin(), first, is_same)) continue;
     double count = 0;
-    for (const Holder& other : answer.holders) {
-      if (other.user == first.user) count += static_cast<double>(other.count.value_or(0));
+    for (auto other = first; other != answer.holders.end(); ++other) {
+      if (is_same(*other)) count += static_cast<double>(other->count.value_or(0));
     }
-    if (count > most.count) most = {first.user, count};
+    if (count > most.count) most = {first->user, count};
   }
   return most;
 }
@@ -51,7 +54,7 @@ User largest_user(const InspectionAnswer& answer) {
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Quota& quota = kQuotas[cause.row];
   const auto limit = evidence.value(kLimits, quota.limit);
-  const InspectionAnswer* const answer = evidence.inspection(quota.inspection);
+  const InspectionAnswer* const answer = evidence.recent_inspection(quota.inspection);
   if (!limit || *limit <= 0 || answer == nullptr || evidence.view.lacks(ViewPart::kUsers)) return;
   const User user = largest_user(*answer);
   if (user.count < kNearShare * *limit && (!answer->is_partial() || user.count < kPartialShare * *limit)) return;
@@ -75,6 +78,7 @@ constexpr auto kCauses = causes_of<kQuotas>([](const Quota& quota) {
                .needs = quota.needs,
                .runbook = "MemstatUserQuota",
                .inspection = quota.inspection,
+               .is_of_limits = true,
                .look = look};
 });
 

@@ -33,6 +33,7 @@ extern const Inspection inspection{.name = "files",
                                    .things = "open files",
                                    .parts = "open files",
                                    .needs = "CAP_SYS_PTRACE",
+                                   .table = "files",
                                    .look = look};
 
 }  // namespace memstat::inspections::files

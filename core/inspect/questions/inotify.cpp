@@ -10,6 +10,7 @@ extern const Inspection inspection{
     .things = "inotify instances",
     .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
+    .table = "files",
     .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }};
 
 }  // namespace memstat::inspections::inotify

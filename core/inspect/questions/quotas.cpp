@@ -164,6 +164,7 @@ extern const Inspection inspection{
     .parts = "open files",
     .needs = "CAP_SYS_PTRACE",
     .sees = ViewPart::kProcesses | ViewPart::kUsers,
+    .table = "files",
     .look = look};
 
 }  // namespace memstat::inspections::quotas

@@ -84,6 +84,7 @@ extern const Inspection inspection{.name = "user-tasks",
                                    .parts = "processes",
                                    .needs = "CAP_SYS_PTRACE",
                                    .sees = ViewPart::kProcesses | ViewPart::kUsers,
+                                   .table = "threads",
                                    .look = look};
 
 }  // namespace memstat::inspections::user_tasks

@@ -30,6 +30,7 @@ extern const Inspection inspection{.name = "zombies",
                                    .question = "Which processes do not wait for children that have ended",
                                    .things = "zombies",
                                    .parts = "processes",
+                                   .table = "threads",
                                    .look = look};
 
 }  // namespace memstat::inspections::zombies

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <vector>
 
 #include "core/inspect/inspection.h"
 #include "tests/support/evidence.h"
@@ -51,6 +53,23 @@ TEST(Culprits, AnAnswerFromWhenTheFindingBeganNamesHoldersAndShowsNothingElse) {
   machine.evidence.holders[0].holders = asked.holders;
   machine.evidence.inspections = {answer("files", "process", "open files", {process(8, "now", 9000)})};
   EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)), "process now (pid 8); now (pid 8) has 9000 open files");
+}
+
+TEST(Culprits, AnAnswerInTurnShowsALimitAndWhenItWasMade) {
+  EvidenceOfMachine machine;
+  InspectionAnswer asked = answer("files", "process", "open files", {process(7, "leaky", 9000)});
+  asked.holders[0].limit = 9000;
+  asked.asked_ns = 1'795'921'812'000'000'000;
+  machine.evidence.limits = std::make_shared<const std::vector<InspectionAnswer>>(1, asked);
+  ASSERT_EQ(machine.words(), "now process_files_full");
+  const Finding found = diagnose(machine.evidence).findings.at(0);
+  EXPECT_EQ(culprits_of(found), "process leaky (pid 7); counted at 03:10:12 UTC");
+  machine.limited(Allocator::kTable, "files", 90000, 1e6);
+  EXPECT_EQ(machine.words(), "now process_files_full") << "the number of files is of another moment";
+  asked.holders[0].count = 3;
+  machine.evidence.types.clear();
+  machine.evidence.inspections = {asked};
+  EXPECT_EQ(machine.words(), "") << "an answer of this poll is newer";
 }
 
 TEST(Culprits, AFullTableOfFilesNamesTheProcessThatHoldsThem) {

@@ -51,12 +51,14 @@ class InspectionChannelTest : public testing::Test {
 
 TEST_F(InspectionChannelTest, AnAnswerArrivesWithItsWords) {
   kernel_.add(7, "leaky", 40);
+  kernel_.ns_per_read = 1000;
   EXPECT_FALSE(channel_->take().has_value());
   ASSERT_TRUE(channel_->ask(question("files")));
   serve();
   const InspectionChannel::Reply answered = reply();
   EXPECT_EQ(answered.inspection, &question("files"));
   ASSERT_TRUE(answered.answer.has_value());
+  EXPECT_GT(answered.cpu_ns, 0);
   EXPECT_EQ(answered.answer->question, "files");
   EXPECT_EQ(answered.answer->needs, "CAP_SYS_PTRACE");
   ASSERT_EQ(answered.answer->holders.size(), 1U);
@@ -98,11 +100,13 @@ TEST_F(InspectionChannelTest, RepliesThatCannotBeReadAreErrorsAndUnknownOnesAreI
     ASSERT_TRUE(send_packet(theirs_.get(), reply));
     EXPECT_FALSE(channel_->take().has_value()) << reply;
   }
-  for (const std::string_view reply : {"files\n", "files\nmemstat who 1\nasked_ns 1", "files\n999"}) {
+  for (const std::string_view reply :
+       {"files\n", "files\nmemstat who 1\nasked_ns 1", "files\n999", "files x\n0", "files 99999999999999\n0"}) {
     ASSERT_TRUE(send_packet(theirs_.get(), reply));
     const auto taken = channel_->take();
     ASSERT_TRUE(taken.has_value()) << reply;
     EXPECT_EQ(taken->answer.error().code, ErrorCode::kIo) << reply;
+    EXPECT_LE(taken->cpu_ns, 10'000'000'000) << reply;
   }
 }
 

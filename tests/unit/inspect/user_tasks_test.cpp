@@ -14,6 +14,15 @@ std::string limits(std::string_view processes) {
          "                 7900                 processes \nMax open files            1024  1024 files\n";
 }
 
+TEST(WhoUserTasks, AProcessThatCannotBeReadForLackOfDescriptorsIsNotOver) {
+  ProcessKernel kernel;
+  kernel.add(7, "java", 0, "", "Threads:\t300\n");
+  kernel.failures["/proc/7/status"] = ENFILE;
+  const InspectionAnswer answer = answer_of(kernel, "user-tasks");
+  EXPECT_TRUE(answer.is_partial());
+  EXPECT_EQ(answer.refused, 1U);
+}
+
 TEST(WhoUserTasks, AddUpThreadsAndZombiesAndHaveTheSmallestLimit) {
   ProcessKernel kernel;
   kernel.add(7, "java", 0, "", "Threads:\t300\n");

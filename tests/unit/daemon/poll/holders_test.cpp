@@ -101,6 +101,35 @@ TEST_F(HoldersTest, SaysWhyNobodyIsNamed) {
   EXPECT_THAT(std::string(holders_->why_unasked()), testing::HasSubstr("has ended"));
 }
 
+TEST_F(HoldersTest, AsksAboutLimitsInTurnAndKeepsTheAnswersApart) {
+  const Evidence calm;
+  holders_->ask_about_limits(calm, {}, 0);
+  const std::vector<std::string> asked = questions();
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(holders_->limits(), nullptr);
+  answer(asked[0] + " 5120000");
+  EXPECT_FALSE(holders_->collect(kSecondNs, view_)) << "no finding has a holder now";
+  EXPECT_TRUE(holders_->answers().empty());
+  ASSERT_NE(holders_->limits(), nullptr);
+  EXPECT_EQ(holders_->limits()->at(0).question, asked[0]);
+  holders_->ask_about_limits(calm, {}, kSecondNs);
+  EXPECT_THAT(questions(), testing::IsEmpty());
+  holders_->forget_limits();
+  EXPECT_EQ(holders_->limits(), nullptr);
+}
+
+TEST_F(HoldersTest, OneAnswerServesAFindingAndALimit) {
+  const Evidence calm;
+  holders_->ask_about_limits(calm, {}, 0);
+  const std::string asked = questions().at(0);
+  holders_->ask(about(find_inspection(asked)->name), 0);
+  answer(asked);
+  EXPECT_TRUE(holders_->collect(kSecondNs, view_));
+  EXPECT_EQ(holders_->answers().size(), 1U);
+  ASSERT_NE(holders_->limits(), nullptr);
+  EXPECT_EQ(holders_->limits()->size(), 1U);
+}
+
 TEST_F(HoldersTest, IgnoresAnswersThatNobodyAskedFor) {
   holders_->ask(about("files"), 0);
   answer("threads");
