@@ -106,7 +106,8 @@ SHORTAGES = (
              "; ".join((at("fs/pipe-user-pages-soft", 1024), at("fs/pipe-user-pages-hard", 1100))), inside="ulimit -n 6000",
              undo="; ".join((at("fs/pipe-user-pages-soft", 16384), at("fs/pipe-user-pages-hard", 0))), counts=True),
     Shortage("mappings: `vm.max_map_count=100`, fewer than memstatd has", ("process_maps_full",), "map 200", at("vm/max_map_count", 100),
-             undo=at("vm/max_map_count", 65530), counts=True, silent={"start": "mprotect(2) of its libraries fails with ENOMEM"}),
+             undo=at("vm/max_map_count", 65530), counts=True,
+             silent={"start": "mprotect(2) of its libraries fails with ENOMEM", "url": "above the limit memstatd can neither make nor split a mapping"}),
     Shortage("BPF and perf descriptors: a program has all that it may open", ("process_files_full",), "perf_ring 400 100", user=0,
              inside="export PROVOKE_FILES=200", counts=True),
     Shortage("memory: all that is free, and the kernel kills", ("machine_oom_kill", "memory_low", "killed_before"), "memory 4000", user=1001,
@@ -288,7 +289,7 @@ class Watch:
 
     def begins(self, number, *_):
         self.said, self.cells[number] = {}, {}
-        if self.first_answer(100) is None:
+        if self.first_answer(180) is None:
             self.wrong.append(f"{self.rows[number].name}: memstatd did not start before the shortage")
         self.kept = Asker(self.address, True)
         self.kept.ask()
