@@ -112,11 +112,12 @@ function(c, l)
     ],
     // These wait for a quarter of an hour or longer, so evaluating every few minutes is enough.
     tables: [
-      // Not a zone of uma(9) most of whose limit is taken by items that are cached and free.
+      // Not a zone of uma(9) most of whose limit is taken by items that are cached and free. Nor the file table, which has an alert
+      // of its own, unless this one fired before: it is not resolved because it got worse.
       typeAlert(
         'MemstatNearLimit',
-        '%s > %g %s unless on (%s) %s > 0.5 * %s' % [
-          used, c.nearLimit, configured, l.hostAnd(type), l.one('memstat_type_free_objects', 'allocator="uma"', type), l.one('memstat_type_limit_objects', 'allocator="uma"', type)
+        '%s > %g %s unless on (%s) (%s{allocator="table",type="files"} > %g unless on (%s) ALERTS{alertname="MemstatNearLimit",alertstate="firing"}) unless on (%s) %s > 0.5 * %s' % [
+          used, c.nearLimit, configured, l.hostAnd(type), used, c.fileHandles, l.hostAnd(type), l.hostAnd(type), l.one('memstat_type_free_objects', 'allocator="uma"', type), l.one('memstat_type_limit_objects', 'allocator="uma"', type)
         ],
         '15m', 'warning', 'A kernel limit is almost reached',
         typeName + ' uses ' + l.percent + ' of its limit' + counted + '.' + until('1h') + setting
