@@ -83,7 +83,8 @@ void Poller::publish_findings(std::int64_t now_ns, std::int64_t realtime_ns) {
                        .headline = entry.headline,
                        .culprit = entry.culprit,
                        .next = entry.next,
-                       .since = entry.since});
+                       .since = entry.since,
+                       .certainty = to_string(entry.certainty)});
   }
   metrics_.findings(series_, active_.dropped(), config_.finding_info);
 }

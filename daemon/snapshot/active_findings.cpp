@@ -126,6 +126,7 @@ bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_
     has_changed = true;
     entry->worded_ns = now_ns;
     entry->headline = label_of(entry->returns < 2 ? finding.headline : finding.headline + " (comes and goes)");
+    entry->certainty = finding.certainty;
     entry->culprit = culprit_of(finding);
     entry->next = commands_of(finding);
   }

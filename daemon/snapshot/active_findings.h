@@ -37,9 +37,10 @@ class ActiveFindings {
 
   struct Entry {
     std::string cause;
-    std::string object;       ///< "slab/dentry", a control group, a mount; "" if the finding is about the machine
-    unsigned level = 0;       ///< 4 now, 3 soon, 2 wasteful, 1 notable, 0 ended or not yet confirmed
-    std::string headline;     ///< with "(comes and goes)" if polls without the finding came between
+    std::string object;    ///< "slab/dentry", a control group, a mount; "" if the finding is about the machine
+    unsigned level = 0;    ///< 4 now, 3 soon, 2 wasteful, 1 notable, 0 ended or not yet confirmed
+    std::string headline;  ///< with "(comes and goes)" if polls without the finding came between
+    Certainty certainty = Certainty::kPossible;
     std::string culprit;      ///< "group /x, process java (pid 1528)", or why it is unknown; "": its cause names none
     std::string next;         ///< the first command to type, and "; " with the one for the setting of a limit; "": none
     std::string since;        ///< when it became active: "2026-11-29 03:10:12 UTC"

@@ -39,12 +39,6 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   return groups;
 }
 
-/// Whether the type is not part of another type. Control groups contain other types but are ranked, because the owning group
-/// matters.
-bool is_ranked(Allocator allocator, std::string_view name) {
-  return allocator == Allocator::kMemcg || !is_container(allocator, name);
-}
-
 std::optional<double> limit_left(const Snapshot& snapshot, std::size_t row, bool is_bytes) {
   const Field limit = is_bytes ? Field::kBytesLimit : Field::kCountLimit;
   const Field amount = is_bytes ? Field::kBytes : Field::kCount;
@@ -83,7 +77,7 @@ class Collector {
     for (std::size_t row = 0; row < snapshot_.row_count(); ++row) {
       const Snapshot::Row& entry = snapshot_.rows()[row];
       const std::string name = unescaped_label(entry.labels(snapshot_.label_bytes().data()).escaped_type());
-      if (!is_ranked(entry.allocator, name)) continue;
+      if (!is_ranked_by_growth(entry.allocator, name)) continue;
       GrowthSeries series{.allocator = std::string(to_string(entry.allocator)),
                           .name = name,
                           .is_bytes = snapshot_.has(Field::kBytes, row),
@@ -97,8 +91,7 @@ class Collector {
       GrowthSeries& taken = report_.series.back();
       const auto group = entry.allocator == Allocator::kMemcg ? groups.find(name) : groups.end();
       if (group == groups.end()) continue;
-      const double now = taken.points.back().amount;
-      taken.is_cache = group->second < now / 2 || group->second < now - taken.points.front().amount;
+      taken.is_cache = is_group_cache(taken, group->second);
     }
   }
 
@@ -139,6 +132,22 @@ void set_aside_work(GrowthReport& report) {
 
 }  // namespace
 
+bool is_ranked_by_growth(Allocator allocator, std::string_view name) {
+  return allocator == Allocator::kMemcg || !is_container(allocator, name);
+}
+
+bool is_group_cache(const GrowthSeries& group, double fixed) {
+  const double now = group.points.back().amount;
+  return fixed < now / 2 || fixed < now - group.points.front().amount;
+}
+
+void rank_report(GrowthReport& report, double memory, std::span<const double> reclaimed) {
+  report.ranking = rank_growth(
+      report.series,
+      {.min_bytes = std::max(kMinBytes, kMinShareOfMemory * memory), .min_objects = kMinObjects, .reclaimed = reclaimed});
+  set_aside_work(report);
+}
+
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds) {
   GrowthReport report;
   const History::Samples samples = history.samples(seconds, kMaxPoints);
@@ -151,11 +160,7 @@ GrowthReport growth_report(const Snapshot& snapshot, const History& history, std
   const auto available = snapshot.samples(kAvailableBytes);
   if (!available.empty()) report.available = static_cast<double>(available[0].bits);
   const auto total = snapshot.samples(kTotalBytes);
-  const double memory = total.empty() ? 0 : static_cast<double>(total[0].bits);
-  report.ranking = rank_growth(report.series, {.min_bytes = std::max(kMinBytes, kMinShareOfMemory * memory),
-                                               .min_objects = kMinObjects,
-                                               .reclaimed = collector.reclaimed()});
-  set_aside_work(report);
+  rank_report(report, total.empty() ? 0 : static_cast<double>(total[0].bits), collector.reclaimed());
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,17 @@ struct GrowthReport {
 
   [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
 };
+
+/// Whether growth of the type is judged: it is not part of another type. Control groups contain other types but are
+/// ranked, because the owning group matters.
+bool is_ranked_by_growth(Allocator allocator, std::string_view name);
+
+/// Whether the growth of a control group is that of its caches. `fixed`: its bytes that are not cached.
+bool is_group_cache(const GrowthSeries& group, double fixed);
+
+/// Ranks the series of a report, which has everything else. `memory`: all memory in bytes; 0: unknown. `reclaimed`: a
+/// counter of reclaimed pages at the times of the points; empty: unknown.
+void rank_report(GrowthReport& report, double memory, std::span<const double> reclaimed);
 
 /// Ranks the last `seconds` of the history of this snapshot's types. Allocates.
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds);

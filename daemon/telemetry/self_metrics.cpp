@@ -88,7 +88,7 @@ struct SelfMetrics::Implementation {
   struct ListedFinding {
     Gauge* level = nullptr;
     Gauge* info = nullptr;
-    std::array<std::string, 4> texts;  // labels of info
+    std::array<std::string, 5> texts;  // labels of info
     std::uint64_t begun = 0;
     bool is_found = false;
   };
@@ -154,8 +154,8 @@ struct SelfMetrics::Implementation {
       total->Increment(static_cast<double>(one.begun - shown.begun));
       shown.begun = one.begun;
     }
-    std::array<std::string, 4> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next),
-                                     std::string(one.since)};
+    std::array<std::string, 5> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next),
+                                     std::string(one.since), std::string(one.certainty)};
     const bool has_info = wants_info && one.level != 0;
     if (has_info && shown.info != nullptr && texts == shown.texts) return;
     drop(finding_info, shown.info);
@@ -166,7 +166,8 @@ struct SelfMetrics::Implementation {
                                     {"headline", shown.texts[0]},
                                     {"culprit", shown.texts[1]},
                                     {"next", shown.texts[2]},
-                                    {"since", shown.texts[3]}});
+                                    {"since", shown.texts[3]},
+                                    {"certainty", shown.texts[4]}});
     shown.info->Set(1);
   }
   /// Removes the series of a source that is not read, except its error counts.

@@ -66,6 +66,7 @@ class SelfMetrics : NotCopyable {
     std::string_view culprit = {};
     std::string_view next = {};
     std::string_view since = {};  ///< when it became active
+    std::string_view certainty = {};
   };
   /// Replaces all findings. `dropped` is the number of those without a series; active ones have memstat_finding_info if
   /// `has_info`.

@@ -41,7 +41,8 @@ class OfAPrometheus(unittest.TestCase):
     def setUpClass(cls):
         cls.stack = contextlib.ExitStack()
         cls.addClassCleanup(cls.stack.close)
-        cls.daemons = [cls.stack.enter_context(program.Daemon("--replay", captures.fixtures()[name])) for name in (ILL, WELL)]
+        cls.daemons = [cls.stack.enter_context(program.Daemon("--replay", captures.fixtures()[name], "--tier", "full"))
+                       for name in (ILL, WELL)]
         leaving = program.Daemon("--replay", captures.fixtures()[WELL])
         addresses = [f"{daemon.host}:{daemon.port}" for daemon in (*cls.daemons, leaving)]
         for daemon in (*cls.daemons, leaving):
@@ -91,6 +92,56 @@ class OfAPrometheus(unittest.TestCase):
                 of_host = [{key: value for key, value in row.items() if key != "host"} for row in rows if row["host"] == address]
                 self.assertCountEqual(of_host, alone)
             self.assertEqual({row["host"] for row in rows}, set(self.addresses[:2]))
+
+    def both(self, address, *arguments):
+        """The documents of a command from the server and from the host itself."""
+        server = run(*arguments, "--json", "--from", self.server, "--host", address)
+        alone = run(*arguments, "--json", "--from", address)
+        self.assertEqual(server.returncode, alone.returncode, (server.stderr, alone.stderr))
+        return json.loads(server.stdout), json.loads(alone.stdout)
+
+    def test_one_host_is_shown_as_by_itself(self):
+        compared = 0
+        for address in self.addresses[:2]:
+            for report in ("types", "limits"):
+                server, alone = self.both(address, report)
+                for row in alone[report]:
+                    row.pop("also", None)  # no label has the other names of a cache
+                self.assertEqual(server[report], alone[report])
+                compared += sum(len(row) for row in server[report])
+            largest = alone["limits"][0]
+            server, alone = self.both(address, "show", f"{largest['allocator']}/{largest['type']}")
+            for name in ("history", "also"):
+                server.pop(name, None), alone.pop(name, None)
+            self.assertEqual(server, alone)
+            server, alone = self.both(address, "why")
+            words = [sorted((one["severity"], one["cause"], one["certainty"], one["headline"].split(":")[0], one["next"][0].split(";")[0])
+                            for one in document["findings"]) for document in (server, alone)]
+            # The daemon damps its series: what is possible waits for another poll, and figures of a headline stay for ten minutes.
+            self.assertEqual(*([one for one in found if one[2] == "confirmed"] for found in words))
+            tables = [run("top", "--count", "1", "--from", *source).stdout.partition("ALLOC ")[2]
+                      for source in ((self.server, "--host", address), (address,))]
+            self.assertEqual(*([line.split()[:5] for line in table.splitlines()] for table in tables))
+            self.assertGreater(tables[0].count("\n"), 20)
+            done = run("watch", f"{largest['allocator']}/{largest['type']}", "--count", "1", "--from", self.server, "--host", address)
+            self.assertEqual(done.returncode, 0, done)
+        print(f"{compared} values of types and limits, 0 different")
+
+    def test_a_command_of_one_host_asks_few_queries_and_needs_one_host(self):
+        done = run("types", "--from", self.server, "--host", self.addresses[1], "--verbose")
+        self.assertEqual((done.returncode, done.stderr.count("query: ")), (0, 2), done.stderr)
+        done = run("why", "--from", self.server, "--match", 'cluster="b"')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("Nothing is wrong: 0 active findings when the host was last scraped", done.stdout)
+        done = run("types", "--from", self.server)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, "2 hosts; name one of them with --host or --match: [0-9.:]+, [0-9.:]+\n")
+        done = run("types", "--from", self.server, "--host", self.addresses[1], "--at", "2h")
+        self.assertIn("no host has the metric", done.stderr)
+        done = run("diff", "--from", self.server, "--host", self.addresses[1], "--at", "1s", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["changes"]), (0, []), done.stderr)
+        for wrong in (("types", "--host", "a"), ("leaks", "--hosts"), ("diff", "--from", self.server), ("events", "--from", self.server)):
+            self.assertEqual(run(*wrong).returncode, 2, wrong)
 
     def test_hosts_are_selected_and_grouped_by_labels(self):
         def names(*arguments):

@@ -103,7 +103,7 @@ class CommandLine(unittest.TestCase):
                 (["--from", capture, "types"], "the command comes first: memstatctl COMMAND --from, where COMMAND is why, top, "), (["types", "--reversed", "x"], "types has no option --reversed; did you mean --reverse?"),
                 (["types", "--from", "ftp://host/x"], "not a URL"), (["types", "--limit", "-1"], "from 0 to"), (["types", "--sort=bytes", "("], "missing )"),
                 (["types", "("], "regular expression"),
-                (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a whole number"), (["leaks", "--for", "1d"], "30s, 2m or 1h"), (["resident", "/", "--from", "live"], "--from"),
+                (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a whole number"), (["leaks", "--for", "31d"], "30s, 2m, 1h or 3d"), (["resident", "/", "--from", "live"], "--from"),
                 (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--for"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
                 (["diff", "a", "https://host/?x"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
                 (["types", "--human=3"], "--human: takes no value"), (["types", "--csv=x"], "--csv: takes no value"), (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):

@@ -9,10 +9,15 @@
 
 void memstat::fuzz(std::string_view bytes) {
   using namespace ctl;
-  SeriesAnswer answer;
-  if (parse_series(bytes, answer) && !answer.problem.empty()) std::abort();
-  for (const Series& series : answer.series) {
-    if (!std::isfinite(series.value)) std::abort();
+  for (const bool is_range : {false, true}) {
+    SeriesAnswer answer;
+    if (parse_series(bytes, is_range, answer) && !answer.problem.empty()) std::abort();
+    for (const Series& series : answer.series) {
+      if (!std::isfinite(series.value) || is_range == series.points.empty()) std::abort();
+      for (const Series::Point& point : series.points) {
+        if (!std::isfinite(point.value)) std::abort();
+      }
+    }
   }
   if (const auto quoted = quoted_matchers(bytes)) {
     if (quoted_matchers(*quoted) != quoted) std::abort();

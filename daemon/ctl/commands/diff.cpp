@@ -79,9 +79,13 @@ constexpr Option kState = argument(
     "STATE", {0, 2}, "Two states, before and after: each is live, CAPTURE, CAPTURE@POLL or a URL",
     [](CommandLine& line, const std::string& text) { line.states.push_back(meant_reference(text)); }, check_from_anywhere,
     "--for");
-constexpr auto kDiffOptions = joined(std::array{kKernelOption, kFromAnywhereOption, kState,
-                                                window_option("Changes of this kernel, or of --from, within this time")},
-                                     kReportOptions);
+constexpr auto kDiffOptions =
+    joined(std::array{kKernelOption, kFromServerOption, kVerboseOption, kState,
+                      window_option("Changes of this kernel, or of --from, within this time"),
+                      valued(
+                          "--and", "TIME", "Of a server: the second state is that at this time; now by default",
+                          [](CommandLine& line, const std::string& text) { line.later = moment_of(text); }, check_moment)},
+           joined(kServerOptions, kReportOptions));
 
 struct State {
   Sample sample;
@@ -114,12 +118,15 @@ std::string wait_for_poll(const std::string& url, std::int64_t last_ns, Sample& 
 }
 
 Report run_diff(const CommandLine& options) {
-  const bool is_over_time = options.states.empty();
   const std::string from = options.from.value_or("live");
-  const State before = state_of(open_source(is_over_time ? from : options.states[0]));
+  const bool is_of_past = is_prometheus(from);
+  const bool is_over_time = options.states.empty() && !is_of_past;
+  const State before = state_of(open_source(options.states.empty() ? from : options.states[0], options.server));
   if (before.sample.is_failed()) return {.problem = before.sample.problem};
   if (is_over_time) wait_ns(options.window_ns.value_or(kOneSecond), "waiting for the second state");
-  State after = state_of(open_source(is_over_time ? from : options.states[1]));
+  ServerOptions later = options.server;
+  later.at = options.later;
+  State after = state_of(open_source(options.states.empty() ? from : options.states[1], later));
   if (is_over_time && is_url(from)) {
     std::string why = wait_for_poll(from, before.sample.time_ns, after.sample);
     if (!why.empty()) return {.problem = std::move(why)};
@@ -134,6 +141,7 @@ Report run_diff(const CommandLine& options) {
   Report report = report_of(std::move(table), with_merged_names(options.view, after.sample.types));
   report.notes = after.sample.notes;
   report.missing = after.sample.missing.empty() ? before.sample.missing : after.sample.missing;
+  report.missing.insert(report.missing.end(), after.sample.unscraped.begin(), after.sample.unscraped.end());
   if (is_empty) {
     const bool is_same_poll = is_over_time && before.sample.time_ns == after.sample.time_ns;
     report.notes.emplace_back(is_same_poll ? "this memstatd has not polled in that time: give a longer --for"
@@ -164,6 +172,7 @@ const Command kDiffCommand{"diff",
                            "Growth between two captures, two polls, or now and later",
                            "memstatctl diff --for 10s\n"
                            "memstatctl diff bug.tar.zst@0 bug.tar.zst\n"
+                           "memstatctl diff --from prometheus:http://127.0.0.1:9090 --host db1:8947 --at 3d --and 1d\n"
                            "memstatctl diff before.tar.zst http://127.0.0.1:8947 --limit 10",
                            kDiffOptions,
                            run_diff};

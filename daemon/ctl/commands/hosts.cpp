@@ -2,21 +2,17 @@
 // Many hosts, a row each, the worst first.
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <tuple>
 
 #include "core/base/ascii.h"
+#include "core/diagnosis/finding.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/host_rows.h"
 
 namespace memstat::ctl {
 namespace {
-
-constexpr const char* kHeadersVariable = "MEMSTAT_HEADERS";
 
 constexpr std::array<ReportColumn, 13> kHostColumns{
     {{.key = "host", .title = "HOST", .least = 12},
@@ -44,29 +40,6 @@ constexpr std::array<ReportColumn, 9> kGroupColumns{
      {.key = "median_growth_bytes", .title = "GROWTH/h", .unit = Unit::kBytes, .rank = 4, .has_sign = true},
      {.key = "most_common_cause", .title = "FINDING", .least = 20}}};
 
-/// "2h ago", "90m", "2026-11-28T12:00:00Z" or seconds since 1970.
-std::optional<double> moment_of(std::string text) {
-  if (text.ends_with(" ago")) text.resize(text.size() - 4);
-  std::tm parts{};
-  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (end != nullptr)
-    return std::string_view(end) == "Z" ? std::optional(static_cast<double>(::timegm(&parts))) : std::nullopt;
-  if (const auto seconds = parse_number(text); seconds && *seconds > 1'000'000'000) return static_cast<double>(*seconds);
-  const auto before_ns = parse_duration(text);
-  if (!before_ns) return {};
-  return static_cast<double>(system_clock().realtime_ns() - static_cast<std::int64_t>(*before_ns)) / 1e9;
-}
-
-std::string check_moment(const std::string& text) {
-  if (moment_of(text)) return {};
-  return "\"" + text + "\" is not a time: give 2h, or 2026-11-28T12:00:00Z, or seconds since 1970";
-}
-
-std::string check_match(const std::string& text) {
-  if (quoted_matchers(text)) return {};
-  return "give label matchers as in a query, without braces: cluster=\"a\",site=~\"x|y\"";
-}
-
 std::string check_hosts_from(const std::string& text) {
   if (is_prometheus(text)) return check_prometheus(text);
   if (text.starts_with('@')) return {};
@@ -87,22 +60,8 @@ constexpr auto kHostsOptions = joined(
                      line.hosts.push_back(is_prometheus(text) || text.starts_with('@') ? text : meant_reference(text));
                    },
                    check_hosts_from, "", Option::kAny),
-               valued("--host", "REGEX", "Of a server: hosts whose instance is matched as a whole",
-                      store<&CommandLine::fleet, &FleetOptions::host>, check_pattern),
-               valued("--match", "MATCHERS", "Of a server: hosts with these labels, as cluster=\"a\",site=~\"x|y\"",
-                      store<&CommandLine::fleet, &FleetOptions::match>, check_match),
-               valued(
-                   "--at", "TIME", "Of a server: at a past time, as 2h or 2026-11-28T12:00:00Z",
-                   [](CommandLine& line, const std::string& text) { line.fleet.at = moment_of(text); }, check_moment),
-               valued("--headers", "FILE",
-                      "Of a server: lines of the request from this file: bearer: TOKEN,\nbasic: USER:PASSWORD, or "
-                      "X-Scope-OrgID: a; the "
-                      "variable MEMSTAT_HEADERS\nnames it, too",
-                      store<&CommandLine::fleet, &FleetOptions::headers>),
-               valued("--group-by", "LABEL", "A row for each kernel release, os, or value of a label",
-                      store<&CommandLine::fleet, &FleetOptions::group_by>),
-               flag("--verbose", "Print the queries, too", store<&CommandLine::fleet, &FleetOptions::shows_queries>)},
-    kReportOptions);
+               kGroupByOption, kVerboseOption},
+    joined(kServerOptions, kReportOptions));
 
 std::string severity_word(const HostRow& host) {
   if (!host.problem.empty()) return "silent";
@@ -205,25 +164,6 @@ std::vector<std::string> urls_of(const std::vector<std::string>& references, std
   return urls;
 }
 
-HostRows ask_server(const CommandLine& options) {
-  PrometheusServer server(options.hosts.front(), options.fleet.at);
-  const char* const variable = std::getenv(kHeadersVariable);  // NOLINT(concurrency-mt-unsafe)
-  const std::string headers = !options.fleet.headers.empty() || variable == nullptr ? options.fleet.headers : variable;
-  if (!headers.empty()) {
-    if (std::string problem = add_headers(headers, server.url()); !problem.empty())
-      return {.hosts = {}, .missing = {}, .problem = std::move(problem)};
-  }
-  std::string matchers = quoted_matchers(options.fleet.match).value_or("");
-  if (!options.fleet.host.empty()) {
-    matchers += (matchers.empty() ? "" : ",") + std::string("instance=~") + quoted_string(options.fleet.host);
-  }
-  HostRows rows = rows_of_prometheus(server, matchers);
-  if (options.fleet.shows_queries) {
-    for (const std::string& query : server.queries()) std::fprintf(stderr, "query: %s\n", query.c_str());
-  }
-  return rows;
-}
-
 Report run_hosts(const CommandLine& options) {
   const auto is_server = [](const std::string& reference) { return is_prometheus(reference); };
   if (options.hosts.empty()) {
@@ -233,19 +173,17 @@ Report run_hosts(const CommandLine& options) {
   const bool has_server = std::any_of(options.hosts.begin(), options.hosts.end(), is_server);
   if (has_server && options.hosts.size() > 1)
     return {.problem = "--from: one server, or the hosts themselves", .status = kExitUsage};
-  const FleetOptions& fleet = options.fleet;
-  if (!has_server && (fleet.at || !fleet.host.empty() || !fleet.match.empty() || !fleet.headers.empty())) {
-    return {.problem = "--at, --host, --match, --headers: only with --from prometheus:URL", .status = kExitUsage};
-  }
   HostRows rows;
   if (has_server) {
-    rows = ask_server(options);
+    PrometheusServer server(options.hosts.front(), options.server);
+    rows = rows_of_prometheus(server);
   } else {
     const std::vector<std::string> urls = urls_of(options.hosts, rows.problem);
     if (rows.problem.empty()) rows = rows_of_daemons(urls);
   }
   if (!rows.problem.empty()) return {.problem = rows.problem};
-  ReportTable table = fleet.group_by.empty() ? host_table(std::move(rows.hosts)) : group_table(rows.hosts, fleet.group_by);
+  ReportTable table =
+      options.group_by.empty() ? host_table(std::move(rows.hosts)) : group_table(rows.hosts, options.group_by);
   Report report = report_of(std::move(table), options.view);
   report.missing = std::move(rows.missing);
   return report;

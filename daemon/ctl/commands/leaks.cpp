@@ -69,23 +69,28 @@ GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report&
 }
 
 constexpr auto kLeaksOptions = joined(
-    std::array{kKernelOption, kFromAnywhereOption,
-               window_option(
-                   "How long to watch a live kernel, 1m by default, or how far back to look in a memstatd, 2h by default"),
-               interval_option("Time between two reads of a live kernel: a thirtieth of that, at least 100ms")},
-    kTypeReportOptions);
+    std::array{kKernelOption, kFromServerOption, kVerboseOption,
+               valued("--for,--since,--seconds", "DURATION",
+                      "How long to watch a live kernel, 1m by default, or how far back to look in a memstatd or a server,\n"
+                      "2h by default",
+                      set_window, check_window),
+               interval_option("Time between two reads of a live kernel: a thirtieth of that, at least 100ms"),
+               flag("--hosts", "Of a server: what grows on some hosts, or on one kernel release, and not on the others",
+                    store<&CommandLine::is_of_fleet>),
+               kGroupByOption},
+    joined(kServerOptions, kTypeReportOptions));
 
 Report run_leaks(const CommandLine& options) {
-  const OpenedSource opened = open_source(options.from);
+  LeakOptions leaks{.walk = {.first = first_poll_of(options.from), .interval_ns = 0, .count = {}}, .view = options.view};
+  if (options.window_ns) leaks.remembered_seconds = std::max<std::int64_t>(1, *options.window_ns / kOneSecond);
+  if (options.is_of_fleet) return fleet_leaks_report(options, static_cast<double>(leaks.remembered_seconds));
+  const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
-  WalkOptions walk{.first = first_poll_of(options.from), .interval_ns = 0, .count = {}};
   if (opened.source->poll_count() == 0) {
     const std::int64_t window_ns = options.window_ns.value_or(60 * kOneSecond);
-    walk.interval_ns = options.interval_ns.value_or(std::max(window_ns / 30, kOneSecond / 10));
-    walk.count = static_cast<std::uint64_t>(window_ns / walk.interval_ns + 1);
+    leaks.walk.interval_ns = options.interval_ns.value_or(std::max(window_ns / 30, kOneSecond / 10));
+    leaks.walk.count = static_cast<std::uint64_t>(window_ns / leaks.walk.interval_ns + 1);
   }
-  LeakOptions leaks{.walk = walk, .view = options.view};
-  if (options.window_ns) leaks.remembered_seconds = std::max<std::int64_t>(1, *options.window_ns / kOneSecond);
   return leaks_report(*opened.source, leaks);
 }
 
@@ -149,7 +154,9 @@ const Command kLeaksCommand{"leaks",
                             Group::kGrowth,
                             "Types that grow steadily: how fast, how certain, and when they reach a limit",
                             "memstatctl leaks --for 1m\n"
-                            "memstatctl leaks --from bug.tar.zst --json",
+                            "memstatctl leaks --from bug.tar.zst --json\n"
+                            "memstatctl leaks --from prometheus:http://127.0.0.1:9090 --host db1:8947 --since 7d\n"
+                            "memstatctl leaks --from prometheus:http://127.0.0.1:9090 --hosts --since 3d --group-by release",
                             kLeaksOptions,
                             run_leaks};
 

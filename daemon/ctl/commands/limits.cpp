@@ -67,7 +67,8 @@ LimitWord word_of(const Limited& one) {
   return word == nullptr ? LimitWord() : *word;
 }
 
-constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromHostsOption}, kTypeReportOptions);
+constexpr auto kLimitsOptions =
+    joined(std::array{kKernelOption, kFromHostsOption, kVerboseOption}, joined(kServerOptions, kTypeReportOptions));
 
 Report run_limits(const CommandLine& options) {
   return report_of_types(options, limits_table, "nothing has failed, and no type has a limit");

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <ctime>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -14,6 +16,7 @@
 #include "core/model/field.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/source/http_client.h"
+#include "daemon/ctl/source/prometheus.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
@@ -57,6 +60,33 @@ std::string check_from_anywhere(const std::string& text) {
   return problem.empty() ? problem : "URL: " + problem;
 }
 
+/// "2h ago", "90m", "2026-11-28T12:00:00Z" or seconds since 1970.
+std::optional<double> moment_of(std::string text) {
+  if (text.ends_with(" ago")) text.resize(text.size() - 4);
+  std::tm parts{};
+  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end != nullptr)
+    return std::string_view(end) == "Z" ? std::optional(static_cast<double>(::timegm(&parts))) : std::nullopt;
+  if (const auto seconds = parse_number(text); seconds && *seconds > 1'000'000'000) return static_cast<double>(*seconds);
+  const auto before_ns = parse_duration(text);
+  if (!before_ns) return {};
+  return static_cast<double>(system_clock().realtime_ns() - static_cast<std::int64_t>(*before_ns)) / 1e9;
+}
+
+std::string check_moment(const std::string& text) {
+  if (moment_of(text)) return {};
+  return "\"" + text + "\" is not a time: give 2h, or 2026-11-28T12:00:00Z, or seconds since 1970";
+}
+
+std::string check_match(const std::string& text) {
+  if (quoted_matchers(text)) return {};
+  return "give label matchers as in a query, without braces: cluster=\"a\",site=~\"x|y\"";
+}
+
+std::string check_from_server(const std::string& text) {
+  return is_prometheus(text) ? check_prometheus(text) : check_from_anywhere(text);
+}
+
 std::string check_json(const std::string& text) {
   if (text == "pretty" || text == kCompact) return {};
   return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
@@ -78,8 +108,12 @@ std::string check_pid(const std::string& text) {
 
 std::optional<std::uint64_t> parse_duration(const std::string& text) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
-      {{"ms", kSecond / 1000}, {"s", kSecond}, {"", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}}};
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 6> kUnits{{{"ms", kSecond / 1000},
+                                                                                     {"s", kSecond},
+                                                                                     {"", kSecond},
+                                                                                     {"m", 60 * kSecond},
+                                                                                     {"h", 3600 * kSecond},
+                                                                                     {"d", 86400 * kSecond}}};
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_u64(std::string_view(text).substr(0, digits));
   for (const auto& [unit, factor] : kUnits) {
@@ -103,7 +137,7 @@ std::string check_interval(const std::string& text) {
 
 std::string check_window(const std::string& text) {
   if (is_duration(text, 30ULL * 86'400'000'000'000)) return {};
-  return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m or 1h";
+  return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m, 1h or 3d";
 }
 
 std::string check_positive(const std::string& text) {
@@ -179,5 +213,6 @@ void set_limit(CommandLine& line, const std::string& text) {
 void set_format(CommandLine& line, const std::string& text) { line.format = format_of(text)->second; }
 void set_interval(CommandLine& line, const std::string& text) { line.interval_ns = duration_of(text); }
 void set_window(CommandLine& line, const std::string& text) { line.window_ns = duration_of(text); }
+void set_verbose(CommandLine& line, const std::string&) { line.is_verbose = line.server.is_verbose = true; }
 
 }  // namespace memstat::ctl

@@ -32,6 +32,19 @@ ParsedCommandLine refuse(const std::string& what, const Command* command = nullp
   return {.options = {}, .exit_status = kExitUsage};
 }
 
+/// The same as contradiction(), of the options for a Prometheus.
+std::string contradiction_of_server(const CommandLine& options, const std::string& from) {
+  const ServerOptions& server = options.server;
+  if (is_prometheus(from)) {
+    if (options.command != &kDiffCommand) return {};
+    return server.at && !options.window_ns ? "" : "diff: of a server give --at TIME, and --and TIME for the second state";
+  }
+  if (server.at || options.later || !server.host.empty() || !server.match.empty() || !server.headers.empty()) {
+    return "--at, --and, --host, --match, --headers: only with --from prometheus:URL";
+  }
+  return options.is_of_fleet ? "--hosts: only with --from prometheus:URL" : "";
+}
+
 /// Returns an error for options that are valid on their own but contradict each other; otherwise "".
 std::string contradiction(const CommandLine& options) {
   if (options.json && options.format == Format::kFreeBsd10) {
@@ -42,11 +55,14 @@ std::string contradiction(const CommandLine& options) {
       counters.command.empty()) {
     return "counters: give --cpu N, --pid PID, -- COMMAND, or --list";
   }
-  if (std::string_view(options.command->name) == "diff" && options.states.size() != 2 && !options.window_ns) {
+  const std::string& from = options.hosts.empty() ? options.from.value_or("") : options.hosts.front();
+  if (std::string problem = contradiction_of_server(options, from); !problem.empty()) return problem;
+  const bool is_of_server = is_prometheus(from);
+  if (options.command == &kDiffCommand && options.states.size() != 2 && !options.window_ns && !is_of_server) {
     return "diff: give two captures or polls, BEFORE and AFTER, or --for 10s for this kernel now and later";
   }
-  if (std::string_view(options.command->name) == "diff" && options.from &&
-      (!options.states.empty() || (*options.from != "live" && !is_url(*options.from)))) {
+  if (options.command == &kDiffCommand && options.from &&
+      (!options.states.empty() || (from != "live" && !is_url(from) && !is_of_server))) {
     return "--from: with diff only a URL, or live, together with --for";
   }
   if (options.command == &kStacksCommand) {

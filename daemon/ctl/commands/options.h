@@ -13,6 +13,7 @@
 
 #include "core/base/text.h"
 #include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/prometheus.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
 class App;
@@ -59,16 +60,6 @@ struct MemuseOptions {
   bool is_folded = false;
 };
 
-/// For the command hosts.
-struct FleetOptions {
-  std::string host = {};          ///< A regular expression of instances; "": all.
-  std::string match = {};         ///< Label matchers of a query; "": none.
-  std::string headers = {};       ///< A file with header lines; "": none.
-  std::string group_by = {};      ///< A label, or release or os; "": a row per host.
-  std::optional<double> at = {};  ///< Seconds since 1970; empty: now.
-  bool shows_queries = false;
-};
-
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   /// As for memstat_mtl_set_capture, or a URL; empty: MEMSTAT_CAPTURE if it is set, otherwise live.
@@ -86,7 +77,10 @@ struct CommandLine {
   std::vector<std::uint64_t> addresses;          ///< For the command node.
   CounterOptions counters;                       ///< For the command counters.
   MemuseOptions memuse;                          ///< For the command stacks.
-  FleetOptions fleet;                            ///< For the command hosts.
+  ServerOptions server;                          ///< For prometheus:URL.
+  std::string group_by = {};                     ///< A label, or release or os; "": none.
+  bool is_of_fleet = false;                      ///< For the command leaks: compare hosts.
+  std::optional<double> later = {};              ///< For the command diff: as ServerOptions::at, for the second state.
   std::vector<std::string> states;               ///< For the command diff: two sources, or none: now, and after `window_ns`.
   std::optional<std::int64_t> window_ns = {};    ///< Time to watch.
   std::string shell = {};                        ///< For the command completion: one of kShells.
@@ -102,7 +96,7 @@ struct CommandLine {
   std::string capture = {};                      ///< For the command replay.
   std::optional<double> speed = {};              ///< For the command replay; empty: without waiting.
   bool is_list = false;                          ///< For the command replay.
-  bool is_verbose = false;                       ///< For the command why.
+  bool is_verbose = false;                       ///< For the command why, and for queries to a server.
   bool is_followed = false;                      ///< For the command why.
   std::string dump = {};                         ///< For the command objects; empty: MEMSTAT_CAPTURE.
 

@@ -20,6 +20,7 @@
 #include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/commands/poll_walk.h"
 #include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/fleet_leaks.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
@@ -78,6 +79,10 @@ struct LeakOptions {
   ReportView view;
 };
 Report leaks_report(ReportSource& source, const LeakOptions& options);
+
+/// A row for each type that grows on some hosts only.
+ReportTable fleet_leaks_table(const FleetLeaks& found);
+Report fleet_leaks_report(const CommandLine& options, double seconds);
 
 struct WatchOptions {
   WalkOptions walk;

@@ -22,6 +22,14 @@ std::string meant_reference(std::string text);
 /// Check the argument of --from for commands that do not accept a memstatd, and for those that do.
 std::string check_from(const std::string& text);
 std::string check_from_anywhere(const std::string& text);
+/// The same, and prometheus:URL.
+std::string check_from_server(const std::string& text);
+
+/// "2h ago", "90m", "2026-11-28T12:00:00Z" or seconds since 1970. Returns seconds since 1970.
+std::optional<double> moment_of(std::string text);
+std::string check_moment(const std::string& text);
+/// Label matchers, as in a query.
+std::string check_match(const std::string& text);
 
 std::string check_json(const std::string& text);
 
@@ -31,7 +39,7 @@ std::string check_number(const std::string& text);
 std::string check_address(const std::string& text);
 std::string check_pid(const std::string& text);
 
-/// "500ms", "10s", "2m", "1h", or seconds without a unit. Returns nanoseconds.
+/// "500ms", "10s", "2m", "1h", "3d", or seconds without a unit. Returns nanoseconds.
 std::optional<std::uint64_t> parse_duration(const std::string& text);
 /// Same, for a text that was checked.
 std::int64_t duration_of(const std::string& text);
@@ -55,6 +63,7 @@ void set_limit(CommandLine& line, const std::string& text);
 void set_format(CommandLine& line, const std::string& text);
 void set_interval(CommandLine& line, const std::string& text);
 void set_window(CommandLine& line, const std::string& text);
+void set_verbose(CommandLine& line, const std::string&);
 
 // ---- options ----
 
@@ -71,16 +80,41 @@ inline constexpr Option kFromAnywhereOption = valued(
     "default; or a running memstatd,\nas http://HOST:PORT",
     [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_from_anywhere);
 
+/// The same, and a Prometheus.
+inline constexpr Option kFromServerOption = valued(
+    "--from", "live|CAPTURE[@POLL]|URL|prometheus:URL",
+    "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by default; "
+    "a running memstatd, as\nhttp://HOST:PORT; or a Prometheus-compatible server that scrapes memstatd",
+    [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_from_server);
+
 /// The same, where several memstatds are one report.
 inline constexpr Option kFromHostsOption = valued(
-    "--from", "live|CAPTURE[@POLL]|URL",
+    "--from", "live|CAPTURE[@POLL]|URL|prometheus:URL",
     "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by default; "
-    "or a running memstatd,\nas http://HOST:PORT; several of these are one report",
+    "a running memstatd, as\nhttp://HOST:PORT, several of which are one report; or a Prometheus-compatible\nserver that "
+    "scrapes memstatd",
     [](CommandLine& line, const std::string& text) {
       line.hosts.push_back(meant_reference(text));
       line.from = line.hosts.front();
     },
-    check_from_anywhere, "", Option::kAny);
+    check_from_server, "", Option::kAny);
+
+/// For prometheus:URL.
+inline constexpr std::array kServerOptions{
+    valued("--host", "REGEX", "Of a server: the host whose instance is matched as a whole",
+           store<&CommandLine::server, &ServerOptions::host>, check_pattern),
+    valued("--match", "MATCHERS", "Of a server: hosts with these labels, as cluster=\"a\",site=~\"x|y\"",
+           store<&CommandLine::server, &ServerOptions::match>, check_match),
+    valued(
+        "--at", "TIME", "Of a server: at a past time, as 2h or 2026-11-28T12:00:00Z",
+        [](CommandLine& line, const std::string& text) { line.server.at = moment_of(text); }, check_moment),
+    valued("--headers", "FILE",
+           "Of a server: lines of the request from this file: bearer: TOKEN,\nbasic: USER:PASSWORD, or X-Scope-OrgID: a; "
+           "the variable MEMSTAT_HEADERS\nnames it, too",
+           store<&CommandLine::server, &ServerOptions::headers>)};
+inline constexpr Option kVerboseOption = flag("--verbose", "Of a server: print the queries, too", set_verbose);
+inline constexpr Option kGroupByOption =
+    valued("--group-by", "LABEL", "A row for each kernel release, os, or value of a label", store<&CommandLine::group_by>);
 
 inline constexpr Option kTypeOption = argument(
     "TYPE", {1, 1}, "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has", store<&CommandLine::type>);

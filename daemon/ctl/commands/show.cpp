@@ -183,8 +183,9 @@ std::string meaning_text(const std::string& name) {
   return {};
 }
 
-constexpr std::array kShowOptions{kTypeOption,    kKernelOption, kFromAnywhereOption, kHumanOption,
-                                  kNoHumanOption, kCsvOption,    kJsonOption};
+constexpr auto kShowOptions = joined(std::array{kTypeOption, kKernelOption, kFromServerOption, kVerboseOption, kHumanOption,
+                                                kNoHumanOption, kCsvOption, kJsonOption},
+                                     kServerOptions);
 
 std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpus, const Parts& nodes,
                       const std::vector<std::uint64_t>& amounts, bool is_compact) {
@@ -208,7 +209,7 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
 }
 
 Report run_show(const CommandLine& options) {
-  const OpenedSource opened = open_source(options.from);
+  const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   return show(*opened.source, options.type, options.view);
 }
@@ -220,6 +221,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   note_system(sample, source);
   if (sample.types.empty()) return {.problem = sample.problem, .notes = sample.notes, .missing = sample.missing};
   Report report{.notes = sample.notes, .missing = sample.missing};
+  report.missing.insert(report.missing.end(), sample.unscraped.begin(), sample.unscraped.end());
   const NamedType named = find_named_type(sample.types, word);
   if (named.types.empty()) {
     report_unknown_type(report, named);

@@ -30,6 +30,7 @@ std::int64_t interval_of(const CommandLine& options) { return options.interval_n
 /// The origin of the figures; "" for this machine. Without password.
 std::string title_of(const CommandLine& options) {
   if (!options.from || *options.from == "live" || options.hosts.size() > 1) return {};
+  if (is_prometheus(*options.from)) return "Prometheus";
   return is_url(*options.from) ? parse_url(*options.from).url.for_logs : options.from->substr(options.from->rfind('/') + 1);
 }
 
@@ -144,11 +145,13 @@ class FullScreen {
 };
 #endif
 
-constexpr std::array kTopOptions{kKernelOption, kFromHostsOption, interval_option("Time between two samples: 1s by default"),
-                                 count_option("Print this number of samples as lines, instead of a full screen")};
+constexpr auto kTopOptions =
+    joined(std::array{kKernelOption, kFromHostsOption, interval_option("Time between two samples: 1s by default"),
+                      count_option("Print this number of samples as lines, instead of a full screen")},
+           kServerOptions);
 
 Report run_top(const CommandLine& options) {
-  OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
+  OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   TopReader reader(std::move(opened.source), first_poll_of(options.from), title_of(options));
   TopModel model;

@@ -43,7 +43,8 @@ std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
   return types;
 }
 
-constexpr auto kTypesOptions = joined(std::array{kKernelOption, kFromHostsOption}, kTypeReportOptions);
+constexpr auto kTypesOptions =
+    joined(std::array{kKernelOption, kFromHostsOption, kVerboseOption}, joined(kServerOptions, kTypeReportOptions));
 
 Report run_types(const CommandLine& options) {
   return report_of_types(options, types_table, "the sources of this kernel have no memory types");
@@ -86,7 +87,8 @@ void note_system(Sample& sample, ReportSource& source) {
 }
 
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
-  const OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
+  const OpenedSource opened =
+      options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   Sample sample = opened.source->read();
   note_system(sample, *opened.source);
@@ -103,6 +105,7 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   report.notes = sample.notes;
   if (is_empty) report.notes.emplace_back(why_empty);
   report.missing = sample.missing;
+  report.missing.insert(report.missing.end(), sample.unscraped.begin(), sample.unscraped.end());
   if (!sample.problem.empty()) report.missing.push_back(sample.problem);  // of a host that did not answer
   return report;
 }

@@ -21,18 +21,15 @@ constexpr std::array<ReportColumn, 7> watch_columns(std::string_view change, std
 constexpr auto kColumnsOfBytes = watch_columns("change_bytes", "change_bytes_per_second", Unit::kBytes);
 constexpr auto kColumnsOfObjects = watch_columns("change_objects", "change_objects_per_second", Unit::kNumber);
 
-constexpr std::array kWatchOptions{kTypeOption,
-                                   kKernelOption,
-                                   kFromAnywhereOption,
-                                   interval_option("Time between two lines for a live kernel: 1s by default"),
-                                   count_option("Number of lines; by default until ^C, or to the end of the capture"),
-                                   kHumanOption,
-                                   kNoHumanOption,
-                                   kCsvOption,
-                                   kJsonOption};
+constexpr auto kWatchOptions =
+    joined(std::array{kTypeOption, kKernelOption, kFromServerOption, kVerboseOption,
+                      interval_option("Time between two lines for a live kernel: 1s by default"),
+                      count_option("Number of lines; by default until ^C, or to the end of the capture"), kHumanOption,
+                      kNoHumanOption, kCsvOption, kJsonOption},
+           kServerOptions);
 
 Report run_watch(const CommandLine& options) {
-  const OpenedSource opened = open_source(options.from);
+  const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   return watch(*opened.source, {.walk = {.first = first_poll_of(options.from),
                                          .interval_ns = options.interval_ns.value_or(kOneSecond),

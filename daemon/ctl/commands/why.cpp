@@ -72,22 +72,27 @@ void add_finding_text(std::string& out, std::size_t number, const Finding& findi
 
 std::string looked_at(const Diagnosis& diagnosis) {
   const std::size_t found = diagnosis.findings.size();
+  if (diagnosis.polls == 0) {  // from a server, which has only findings
+    return counted(static_cast<double>(found), "active finding") +
+           " when the host was last scraped; memstatctl why on it, or by its URL, has the evidence";
+  }
   return counted(static_cast<double>(diagnosis.ruled_out.size() + found), "cause") + " examined in " +
          counted(static_cast<double>(diagnosis.polls), "poll") +
          (diagnosis.polls > 1 ? " of " + duration_words(diagnosis.watched_seconds) : "") + ", " +
          memstat::count_text(static_cast<double>(diagnosis.not_checked.size())) + " could not be checked";
 }
 
-constexpr std::array kWhyOptions{
-    kPatternsOption,
-    kKernelOption,
-    kFromAnywhereOption,
-    window_option("How long to watch a live kernel: 2s by default"),
-    interval_option("Time between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
-    flag("--verbose", "Also list the causes that were ruled out, and those that could not be checked",
-         store<&CommandLine::is_verbose>),
-    flag("--watch", "Continue until ^C, and print the findings again when they change", store<&CommandLine::is_followed>),
-    kJsonOption};
+constexpr auto kWhyOptions = joined(
+    std::array{
+        kPatternsOption, kKernelOption, kFromServerOption, window_option("How long to watch a live kernel: 2s by default"),
+        interval_option("Time between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
+        flag("--verbose",
+             "Also list the causes that were ruled out, those that could not be checked, and\nthe queries to a server",
+             set_verbose),
+        flag("--watch", "Continue until ^C, and print the findings again when they change",
+             store<&CommandLine::is_followed>),
+        kJsonOption},
+    kServerOptions);
 
 /// The input of the command.
 struct Question {
@@ -195,7 +200,7 @@ Report follow(const CommandLine& options, ReportSource& source) {
 }
 
 Report run_why(const CommandLine& options) {
-  const OpenedSource opened = open_source(options.from);
+  const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);
   Report read;

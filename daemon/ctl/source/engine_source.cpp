@@ -273,8 +273,9 @@ std::string reference_or_default(const std::optional<std::string>& reference) {
   return reference ? *reference : reference_of_environment();
 }
 
-OpenedSource open_source(const std::optional<std::string>& from) {
+OpenedSource open_source(const std::optional<std::string>& from, const ServerOptions& server) {
   const std::string reference = reference_or_default(from);
+  if (is_prometheus(reference)) return {.source = open_prometheus(reference, server), .problem = {}};
   if (is_url(reference)) return open_daemon(reference);
   const Result<std::uint64_t> max_bytes = capture_bound(std::nullopt);
   if (!max_bytes) return {.source = nullptr, .problem = to_string(max_bytes.error())};

@@ -29,28 +29,15 @@ std::optional<double> share_of(std::optional<double> part, std::optional<double>
   return *part / *whole;
 }
 
-/// The labels of the host: those of a series without the ones that its metric has.
-LabelSet host_of(LabelSet labels) {
-  for (const char* const own : {"__name__", "os", "release", "cause", "object", "headline", "culprit", "next", "since"}) {
-    labels.erase(own);
-  }
-  return labels;
-}
-
-std::string label_of(const LabelSet& labels, const char* name) {
-  const auto found = labels.find(name);
-  return found == labels.end() ? std::string() : found->second;
-}
-
 /// Gathers the answers of one server by host.
 class Gatherer {
  public:
-  Gatherer(PrometheusServer& server, const std::string& matchers) : server_(server), matchers_(matchers) {}
+  explicit Gatherer(PrometheusServer& server) : server_(server) {}
 
   HostRows run() {
     const auto set_system = [](HostRow& host, const Series& series) {
-      host.os = label_of(series.labels, "os");
-      host.release = label_of(series.labels, "release");
+      host.os = series.label("os");
+      host.release = series.label("release");
     };
     add("memstat_kernel_info" + selector(), set_system);
     // A host that has stopped has no series now: it is a row without figures, with the release that it had.
@@ -65,18 +52,19 @@ class Gatherer {
     }
     add_figures();
     add_findings();
-    for (auto& [labels, host] : hosts_) {
-      host.labels = labels;
-      all_.hosts.push_back(std::move(host));
+    std::vector<LabelSet> labels;
+    for (const auto& [of_host, host] : hosts_) labels.push_back(of_host);
+    for (const std::string& name : host_names(labels)) {
+      auto host = hosts_.extract(hosts_.begin());
+      host.mapped().name = name;
+      host.mapped().labels = std::move(host.key());
+      all_.hosts.push_back(std::move(host.mapped()));
     }
-    set_names();
     return std::move(all_);
   }
 
  private:
-  [[nodiscard]] std::string selector(const std::string& more = {}) const {
-    return "{" + matchers_ + (matchers_.empty() || more.empty() ? "" : ",") + more + "}";
-  }
+  [[nodiscard]] std::string selector(const std::string& more = {}) const { return server_.selector(more); }
 
   template <typename Use>
   void add(const std::string& expression, Use use) {
@@ -86,7 +74,7 @@ class Gatherer {
     for (std::string& warning : answer.warnings) {
       if (warnings_.insert(warning).second) all_.missing.push_back("the server warns: " + std::move(warning));
     }
-    for (const Series& series : answer.series) use(hosts_[host_of(series.labels)], series);
+    for (const Series& series : answer.series) use(hosts_[host_labels(series.labels)], series);
   }
 
   void add_figures() {
@@ -106,43 +94,27 @@ class Gatherer {
   void add_findings() {
     std::map<std::pair<LabelSet, std::string>, std::string> headlines;
     add("memstat_finding_info" + selector(), [&](const HostRow&, const Series& series) {
-      headlines[{host_of(series.labels), label_of(series.labels, "cause") + " " + label_of(series.labels, "object")}] =
-          label_of(series.labels, "headline");
+      headlines[{host_labels(series.labels), series.label("cause") + " " + series.label("object")}] =
+          series.label("headline");
     });
     std::map<LabelSet, std::string> keys;
     add("memstat_finding" + selector() + " > 0", [&](HostRow& host, const Series& series) {
       // Of several with one severity a server does not know the daemon's order: the first by name, so that it stays the
       // same.
-      const std::string cause = label_of(series.labels, "cause");
-      const std::string key = cause + " " + label_of(series.labels, "object");
-      std::string& chosen = keys[host_of(series.labels)];
+      const std::string cause = series.label("cause");
+      const std::string key = cause + " " + series.label("object");
+      std::string& chosen = keys[host_labels(series.labels)];
       const int severity = static_cast<int>(std::min(series.value, 4.0));
       if (severity < host.severity || (severity == host.severity && key >= chosen)) return;
       chosen = key;
       host.severity = severity;
       host.cause = cause;
-      const auto words = headlines.find({host_of(series.labels), key});
+      const auto words = headlines.find({host_labels(series.labels), key});
       host.headline = words == headlines.end() ? std::string() : words->second;
     });
   }
 
-  /// The instance names a host; where two have the same, all labels do.
-  void set_names() {
-    std::map<std::string, int> uses;
-    for (const HostRow& host : all_.hosts) ++uses[label_of(host.labels, "instance")];
-    for (HostRow& host : all_.hosts) {
-      host.name = label_of(host.labels, "instance");
-      if (uses[host.name] <= 1) continue;
-      std::string before;
-      for (const auto& [name, value] : host.labels) {
-        if (name != "instance") before += value + "/";
-      }
-      host.name.insert(0, before);
-    }
-  }
-
   PrometheusServer& server_;
-  const std::string& matchers_;
   std::map<LabelSet, HostRow> hosts_;
   std::set<std::string> warnings_;
   HostRows all_;
@@ -193,9 +165,7 @@ HostRow row_of_daemon(const std::string& url) {
 std::optional<double> HostRow::available_share() const { return share_of(available_bytes, total_bytes); }
 std::optional<double> HostRow::kernel_share() const { return share_of(kernel_bytes, total_bytes); }
 
-HostRows rows_of_prometheus(PrometheusServer& server, const std::string& matchers) {
-  return Gatherer(server, matchers).run();
-}
+HostRows rows_of_prometheus(PrometheusServer& server) { return Gatherer(server).run(); }
 
 HostRows rows_of_daemons(const std::vector<std::string>& urls) {
   HostRows all;

@@ -39,8 +39,7 @@ struct HostRows {
 /// Parts of all memory that are not the kernel's own, as a regular expression: those of `notKernel` in the mixin.
 extern const char* const kNotKernelParts;
 
-/// `matchers`: as quoted_matchers() returns them.
-HostRows rows_of_prometheus(PrometheusServer& server, const std::string& matchers);
+HostRows rows_of_prometheus(PrometheusServer& server);
 
 /// Asks each memstatd itself, many at a time. One that does not answer is a row with a problem.
 HostRows rows_of_daemons(const std::vector<std::string>& urls);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <utility>
 
@@ -17,17 +19,32 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::string_view kScheme = "prometheus:";
+constexpr const char* kHeadersVariable = "MEMSTAT_HEADERS";
 constexpr std::size_t kMaxShown = 300;  // characters of a server's own error
 
-/// The value of a sample, ["TIME", "VALUE"]; nothing if it is not finite.
-std::optional<double> sample_value(const Document& entry) {
-  const Document* const pair = list_of(entry, "value");
-  if (pair == nullptr || pair->size() != 2 || !(*pair)[1].is_string()) return {};
+/// A sample, [TIME, "VALUE"]; nothing if it is not finite.
+std::optional<Series::Point> point_of(const Document& pair) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_string()) return {};
   // A number as in JSON, or NaN or Inf.
-  const Document value = Document::parse((*pair)[1].get_ref<const std::string&>(), nullptr, false);
+  const Document value = Document::parse(pair[1].get_ref<const std::string&>(), nullptr, false);
   if (!value.is_number()) return {};
-  const double number = value.get<double>();
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const Series::Point point{.seconds = pair[0].get<double>(), .value = value.get<double>()};
+  return std::isfinite(point.value) && std::isfinite(point.seconds) ? std::optional(point) : std::nullopt;
+}
+
+/// Stores the samples of an entry. Returns false if it has none.
+bool take_points(const Document& entry, bool is_range, Series& series) {
+  if (!is_range) {
+    const auto pair = entry.find("value");
+    const auto point = pair == entry.end() ? std::nullopt : point_of(*pair);
+    series.value = point ? point->value : 0;
+    return point.has_value();
+  }
+  each_of(entry, "values", Document::value_t::array, [&](const Document& pair) {
+    const auto point = point_of(pair);
+    if (point && (series.points.empty() || point->seconds > series.points.back().seconds)) series.points.push_back(*point);
+  });
+  return !series.points.empty();
 }
 
 bool is_label_name(std::string_view name) {
@@ -66,7 +83,7 @@ std::string error_of_status(const HttpUrl& url, const HttpAnswer& answer, const 
     return who + "needs a password or a token: write it into a file and give --headers FILE";
   }
   if (answer.status == 200) return who + "the response is not from a Prometheus; does another program listen there?";
-  return who + "answers with status " + std::to_string(answer.status) + " to /api/v1/query; is this a Prometheus?";
+  return who + "answers with status " + std::to_string(answer.status) + " to /api/v1/; is this a Prometheus?";
 }
 
 }  // namespace
@@ -80,19 +97,18 @@ std::string check_prometheus(std::string_view reference) {
   return {};
 }
 
-bool parse_series(std::string_view json, SeriesAnswer& answer) {
+bool parse_series(std::string_view json, bool is_range, SeriesAnswer& answer) {
   const Document document = parsed_document(json);
   if (document.is_discarded()) return false;
   answer.problem = text_of(document, "error");
   for (std::string& warning : texts_of(document, "warnings")) answer.warnings.push_back(std::move(warning));
   const auto data = document.find("data");
   if (!answer.problem.empty() || data == document.end() || !data->is_object()) return false;
-  if (list_of(*data, "result") == nullptr || text_of(*data, "resultType") != "vector") return false;
+  if (list_of(*data, "result") == nullptr || text_of(*data, "resultType") != (is_range ? "matrix" : "vector")) return false;
   each_of(*data, "result", Document::value_t::object, [&](const Document& entry) {
-    const auto value = sample_value(entry);
+    Series series;
     const auto labels = entry.find("metric");
-    if (!value || labels == entry.end() || !labels->is_object()) return;
-    Series series{.labels = {}, .value = *value};
+    if (labels == entry.end() || !labels->is_object() || !take_points(entry, is_range, series)) return;
     for (const auto& [name, text] : labels->items()) {
       if (text.is_string()) series.labels.emplace(name, text.get<std::string>());
     }
@@ -168,20 +184,76 @@ std::string add_headers(const std::string& path, HttpUrl& url) {
   return {};
 }
 
-PrometheusServer::PrometheusServer(std::string_view reference, std::optional<double> time)
-    : url_(parse_url(reference.substr(kScheme.size())).url), time_(time) {
+LabelSet host_labels(LabelSet labels) {
+  for (const char* const own : {"__name__", "os", "release", "cause", "object", "headline", "culprit", "next", "since",
+                                "certainty", "allocator", "type"}) {
+    labels.erase(own);
+  }
+  return labels;
+}
+
+std::vector<std::string> host_names(const std::vector<LabelSet>& hosts) {
+  const auto instance_of = [](const LabelSet& labels) {
+    const auto found = labels.find("instance");
+    return found == labels.end() ? std::string() : found->second;
+  };
+  std::map<std::string, int> uses;
+  for (const LabelSet& labels : hosts) ++uses[instance_of(labels)];
+  std::vector<std::string> names;
+  for (const LabelSet& labels : hosts) {
+    const std::string instance = instance_of(labels);
+    std::string& name = names.emplace_back();
+    for (const auto& [label, value] : labels) {
+      if (uses[instance] > 1 && label != "instance") name += value + "/";
+    }
+    name += instance;
+  }
+  return names;
+}
+
+PrometheusServer::PrometheusServer(std::string_view reference, ServerOptions options)
+    : url_(parse_url(reference.substr(kScheme.size())).url), options_(std::move(options)) {
   url_.server = "Prometheus";
+  const char* const variable = std::getenv(kHeadersVariable);  // NOLINT(concurrency-mt-unsafe)
+  if (options_.headers.empty() && variable != nullptr) options_.headers = variable;
+  if (!options_.headers.empty()) problem_ = add_headers(options_.headers, url_);
+  matchers_ = quoted_matchers(options_.match).value_or("");
+  if (options_.host.empty()) return;
+  matchers_ += (matchers_.empty() ? "" : ",") + std::string("instance=~") + quoted_string(options_.host);
+}
+
+std::string PrometheusServer::selector(const std::string& more) const {
+  return "{" + matchers_ + (matchers_.empty() || more.empty() ? "" : ",") + more + "}";
+}
+
+double PrometheusServer::time() const {
+  return options_.at.value_or(static_cast<double>(system_clock().realtime_ns() / 1'000'000) / 1000);
 }
 
 SeriesAnswer PrometheusServer::query(const std::string& expression) {
-  queries_.push_back(expression);
+  if (options_.is_verbose) std::fprintf(stderr, "query: %s\n", expression.c_str());
   std::string path = "/api/v1/query?query=" + percent_encoded(expression);
-  if (time_) path += "&time=" + number_text(*time_);
+  if (options_.at) path += "&time=" + number_text(*options_.at);
+  return ask(path, false);
+}
+
+SeriesAnswer PrometheusServer::query_range(const std::string& expression, double step, std::size_t points) {
+  if (options_.is_verbose) std::fprintf(stderr, "query of %zu times, each %g s: %s\n", points, step, expression.c_str());
+  const double end = time();
+  return ask("/api/v1/query_range?query=" + percent_encoded(expression) +
+                 "&start=" + number_text(end - step * static_cast<double>(points - 1)) + "&end=" + number_text(end) +
+                 "&step=" + number_text(step),
+             true);
+}
+
+SeriesAnswer PrometheusServer::ask(const std::string& path, bool is_range) {
   SeriesAnswer answer;
+  answer.problem = problem_;
+  if (!answer.problem.empty()) return answer;
   HttpResult result = http_get(url_, path, {}, deadline_);
   answer.problem = std::move(result.problem);
   if (!answer.problem.empty()) return answer;
-  const bool is_good = parse_series(result.answer.body, answer);
+  const bool is_good = parse_series(result.answer.body, is_range, answer);
   if (!is_good || result.answer.status != 200) answer.problem = error_of_status(url_, result.answer, answer.problem);
   return answer;
 }

@@ -15,6 +15,7 @@
 #include "core/diagnosis/diagnose.h"
 #include "core/include/memstat.h"
 #include "daemon/ctl/source/http_client.h"
+#include "daemon/ctl/source/prometheus.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
@@ -45,10 +46,11 @@ struct Sample {
   std::int64_t monotonic_ns = 0;  ///< Monotonic time of a selected poll, for intervals.
   std::string label;              ///< Label of a capture's poll; "" for none.
   std::vector<TypeRow> types;
-  std::optional<MachineMemory> memory;  ///< Empty: unknown.
-  std::string problem;                  ///< Why there are no types at all; "" if there are.
-  std::vector<std::string> missing;     ///< Unreadable parts, and the missing permissions, for display.
-  std::vector<std::string> notes;       ///< Damage in the capture, for display.
+  std::optional<MachineMemory> memory;      ///< Empty: unknown.
+  std::string problem;                      ///< Why there are no types at all; "" if there are.
+  std::vector<std::string> missing;         ///< Unreadable parts, and the missing permissions, for display.
+  std::vector<std::string> unscraped = {};  ///< Figures of types that a server does not have, for display.
+  std::vector<std::string> notes;           ///< Damage in the capture, for display.
 
   /// Whether there is only an error.
   [[nodiscard]] bool is_failed() const { return types.empty() && !problem.empty(); }
@@ -142,9 +144,12 @@ DaemonAnswer ask_daemon(const std::string& url, std::string_view path);
 /// The default reference: MEMSTAT_CAPTURE if it is set, otherwise live.
 std::string reference_or_default(const std::optional<std::string>& reference);
 
-/// Opens a user's reference: "live", CAPTURE, CAPTURE@POLL or a URL. Empty: MEMSTAT_CAPTURE if it is set, otherwise
-/// live.
-OpenedSource open_source(const std::optional<std::string>& reference);
+/// Opens a host in a Prometheus-compatible server at prometheus:URL, the only one that the options select.
+std::unique_ptr<ReportSource> open_prometheus(const std::string& reference, const ServerOptions& options);
+
+/// Opens a user's reference: "live", CAPTURE, CAPTURE@POLL, a URL or prometheus:URL. Empty: MEMSTAT_CAPTURE if it is set,
+/// otherwise live.
+OpenedSource open_source(const std::optional<std::string>& reference, const ServerOptions& server = {});
 
 /// All rows in the snapshot's order. Throws std::bad_alloc.
 std::vector<TypeRow> rows_of(const Snapshot& snapshot);

@@ -50,10 +50,11 @@ TEST(CtlOptions, IntervalsAndSizesHaveUnits) {
                                                                         {"2", 2 * kSecond},
                                                                         {"2s", 2 * kSecond},
                                                                         {"3m", 180 * kSecond},
-                                                                        {"24h", 86400 * kSecond}}) {
+                                                                        {"24h", 86400 * kSecond},
+                                                                        {"1d", 86400 * kSecond}}) {
     EXPECT_EQ(parse({"watch", "a", "--interval", text}).options.interval_ns, wanted) << text;
   }
-  for (const char* text : {"99ms", "25h", "", "s", "-1s", "1 s", "1d", "0x10", "18446744073709551615h"}) {
+  for (const char* text : {"99ms", "25h", "", "s", "-1s", "1 s", "2d", "0x10", "18446744073709551615h"}) {
     EXPECT_EQ(parse({"watch", "a", "--interval", text}).exit_status, 2) << text;
   }
   EXPECT_EQ(parse({"record", "a"}).options.max_bytes, 1ULL << 30U);

@@ -10,24 +10,39 @@ namespace {
 
 TEST(SeriesAnswer, HasFiniteValuesAndTheWarnings) {
   SeriesAnswer answer;
-  ASSERT_TRUE(parse_series(read_text(fixture_path("requests/query-answer-vector.json")), answer));
+  ASSERT_TRUE(parse_series(read_text(fixture_path("requests/query-answer-vector.json")), false, answer));
   ASSERT_EQ(answer.series.size(), 1U) << "NaN is left out";
   EXPECT_EQ(answer.series[0].value, 4);
   EXPECT_EQ(answer.series[0].labels.at("instance"), "db1:8947");
   EXPECT_EQ(answer.warnings, std::vector<std::string>{"a store is down"});
 }
 
+TEST(SeriesAnswer, OfARangeHasItsPointsInOrder) {
+  constexpr const char* kMatrix =
+      R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{"type":"a"},)"
+      R"("values":[[1,"2"],[2,"NaN"],[3,"4"],[3,"5"],["4","6"],[5]]},{"metric":{},"values":[]}]}})";
+  SeriesAnswer answer;
+  ASSERT_TRUE(parse_series(kMatrix, true, answer));
+  ASSERT_EQ(answer.series.size(), 1U) << "a series without values is left out";
+  EXPECT_EQ(answer.series[0].label("type"), "a");
+  EXPECT_EQ(answer.series[0].label("allocator"), "");
+  ASSERT_EQ(answer.series[0].points.size(), 2U);
+  EXPECT_EQ(answer.series[0].points[1].seconds, 3);
+  EXPECT_EQ(answer.series[0].points[1].value, 4);
+  EXPECT_FALSE(parse_series(kMatrix, false, answer)) << "not the answer to an instant query";
+}
+
 TEST(SeriesAnswer, CutAnywhereIsRefused) {
   const std::string whole = read_text(fixture_path("requests/query-answer-vector.json"));
   for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
     SeriesAnswer answer;
-    EXPECT_FALSE(parse_series(std::string_view(whole).substr(0, size), answer)) << size;
+    EXPECT_FALSE(parse_series(std::string_view(whole).substr(0, size), false, answer)) << size;
   }
 }
 
 TEST(SeriesAnswer, KeepsTheErrorOfTheServer) {
   SeriesAnswer answer;
-  EXPECT_FALSE(parse_series(R"({"status":"error","error":"too many samples"})", answer));
+  EXPECT_FALSE(parse_series(R"({"status":"error","error":"too many samples"})", false, answer));
   EXPECT_EQ(answer.problem, "too many samples");
 }
 

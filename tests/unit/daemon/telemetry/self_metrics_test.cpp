@@ -142,13 +142,14 @@ TEST_F(SelfMetricsTest, AFindingHasOneSeriesWhoseValueIsItsLevel) {
 }
 
 TEST_F(SelfMetricsTest, OnlyAnActiveFindingHasItsWordsAndOneSeriesOfThem) {
-  const std::string labels = "cause=\"memory_low\",culprit=\"process java (pid 3)\",headline=\"";
+  const std::string labels = "cause=\"memory_low\",certainty=\"likely\",culprit=\"process java (pid 3)\",headline=\"";
   SelfMetrics::FindingSeries one{.cause = "memory_low",
                                  .level = 4,
                                  .headline = "90 % used",
                                  .culprit = "process java (pid 3)",
                                  .next = "free -m",
-                                 .since = "2026-11-29 03:10:12 UTC"};
+                                 .since = "2026-11-29 03:10:12 UTC",
+                                 .certainty = "likely"};
   metrics_.findings({&one, 1}, 0);
   EXPECT_EQ(value("memstat_finding_info{" + labels +
                   "90 % used\",next=\"free -m\",object=\"\",since=\"2026-11-29 03:10:12 UTC\"}"),
