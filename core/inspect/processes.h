@@ -59,7 +59,8 @@ Holder holder_of(const Process& process);
 /// "/proc/812/fd"
 std::string path_of(const Process& process, std::string_view file);
 
-/// Counts the process as refused if `error` is a missing permission or descriptor. A process that has just ended is not counted at all.
+/// Counts the process as refused if `error` is a missing permission or descriptor. A process that has just ended is not
+/// counted at all.
 void note_refusal(Inspector& inspector, const Process& process, const Error& error);
 
 /// Adds the processes with bytes in that line of their status.
