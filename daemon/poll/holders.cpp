@@ -2,6 +2,7 @@
 #include "daemon/poll/holders.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/diagnosis/culprits.h"
@@ -46,6 +47,14 @@ void Holders::keep_answer(InspectionChannel::Reply reply, Asked& known, std::int
 
 bool Holders::collect(std::int64_t now_ns, KernelView& view) {
   if (channel_ == nullptr) return false;
+  try {
+    return collect_or_throw(now_ns, view);
+  } catch (const std::bad_alloc&) {  // the poll goes on without the answers
+    return false;
+  }
+}
+
+bool Holders::collect_or_throw(std::int64_t now_ns, KernelView& view) {
   bool has_news = false;
   while (auto reply = channel_->take()) {
     const bool is_of_limits = limits_.take(*reply, now_ns);

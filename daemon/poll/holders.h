@@ -54,6 +54,8 @@ class Holders {
     bool is_answered = false;
   };
   Asked* asked(std::string_view question);
+  /// collect(); throws std::bad_alloc.
+  bool collect_or_throw(std::int64_t now_ns, KernelView& view);
   /// Keeps the answer to a question that is about a finding.
   void keep_answer(InspectionChannel::Reply reply, Asked& known, std::int64_t now_ns);
 
