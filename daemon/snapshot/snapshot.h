@@ -50,12 +50,16 @@ struct NamedLabels {
   /// Calls `visit(name, escaped value)` for each label.
   template <typename Visit>
   void for_each(Visit visit) const {
-    const char* at = text.data();
+    std::size_t at = 0;
     for (const std::string_view name : names) {
       at += std::string_view("{").size() + name.size() + std::string_view("=\"").size();
-      const char* const begin = at;
-      for (; *at != '"'; ++at) at += *at == '\\' ? 1 : 0;
-      visit(name, std::string_view(begin, static_cast<std::size_t>(at - begin)));
+      const std::size_t begin = at;
+      if (is_escaped) {
+        for (; text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+      } else {
+        at = text.find('"', at);
+      }
+      visit(name, text.substr(begin, at - begin));
       ++at;
     }
   }
