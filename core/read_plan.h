@@ -65,14 +65,20 @@ constexpr auto join_paths() {
   return text;
 }
 
+/// A member, because compilers differ in whether a variable template is hidden.
 template <const auto& kPaths>
-inline constexpr auto kJoinedPaths = join_paths<kPaths>();
+struct JoinedPaths {
+  static constexpr auto kText = join_paths<kPaths>();
+  static constexpr std::string_view kView{kText.data(), kText.size()};
+};
 
 }  // namespace internal
 
 /// The paths of a plan, "a, b, c", for SourceDescriptor::origin.
 template <const auto& kPaths>
-inline constexpr std::string_view kOriginOf{internal::kJoinedPaths<kPaths>.data(), internal::kJoinedPaths<kPaths>.size()};
+constexpr std::string_view origin_of() {
+  return internal::JoinedPaths<kPaths>::kView;
+}
 
 /// Number of files that a plan keeps open.
 constexpr std::size_t kept_files_of(std::span<const PlannedFile> plan) {

@@ -193,7 +193,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_oom",
-    .origin = kOriginOf<kPaths>,
+    .origin = origin_of<kPaths>(),
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
     .plan = kPlan,

@@ -381,7 +381,7 @@ static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuF
 
 extern const SourceDescriptor descriptor{
     .name = "linux_page",
-    .origin = kOriginOf<kFiles>,
+    .origin = origin_of<kFiles>(),
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kPage,
     .is_roster = true,

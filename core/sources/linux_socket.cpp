@@ -359,7 +359,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_socket",
-    .origin = kOriginOf<kPaths>,
+    .origin = origin_of<kPaths>(),
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSocket,
     .is_roster = true,

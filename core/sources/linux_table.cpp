@@ -546,7 +546,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 extern const SourceDescriptor descriptor{
     .name = "linux_table",
-    .origin = kOriginOf<kPaths>,
+    .origin = origin_of<kPaths>(),
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kTable,
     .is_roster = true,

@@ -12,7 +12,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kOneSecondNs = 1'000'000'000;
 constexpr std::int64_t kMillisecondNs = 1'000'000;
 
 /// A machine with tables of files and threads, polled each ten seconds.
@@ -25,7 +25,7 @@ class LimitQuestionsTest : public testing::Test {
   /// Polls for that long. Returns the questions, each answered before the next poll; a question may be cut.
   std::vector<std::string> poll(std::int64_t seconds, std::string_view cut = {}, std::int64_t cpu_ns = kMillisecondNs) {
     std::vector<std::string> asked;
-    for (const std::int64_t end_ns = now_ns_ + seconds * kSecondNs; now_ns_ < end_ns; now_ns_ += 10 * kSecondNs) {
+    for (const std::int64_t end_ns = now_ns_ + seconds * kOneSecondNs; now_ns_ < end_ns; now_ns_ += 10 * kOneSecondNs) {
       const Inspection* const question = questions_.next(machine_.evidence, machine_.find(), now_ns_);
       if (question == nullptr) continue;
       questions_.asked(*question, machine_.evidence, now_ns_);
@@ -101,7 +101,7 @@ TEST_F(LimitQuestionsTest, AllQuestionsTogetherUseHalfAPercentOfACpu) {
     asked += poll(10, {}, kCpuNs).size();
   }
   EXPECT_GT(asked, 10U);
-  EXPECT_LE(static_cast<double>(asked) * kCpuNs, 0.005 * 600 * kSecondNs + kCpuNs);
+  EXPECT_LE(static_cast<double>(asked) * kCpuNs, 0.005 * 600 * kOneSecondNs + kCpuNs);
 }
 
 TEST_F(LimitQuestionsTest, UrgentQuestionsDoNotKeepOthersFromTheirTurn) {
