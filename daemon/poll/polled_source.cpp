@@ -23,7 +23,10 @@ std::uint64_t bytes_of(const RawBytes& raw) {
 }  // namespace
 
 PolledSource::PolledSource(const SourceDescriptor& source, std::size_t index, OnChange on_change)
-    : descriptor_(&source), index_(index), on_change_(std::move(on_change)), reader_(std::make_shared<SourceReader>(source)) {
+    : descriptor_(&source),
+      index_(index),
+      on_change_(std::move(on_change)),
+      reader_(std::make_shared<SourceReader>(source)) {
   status_.name = source.name;
   status_.origin = source.origin;
 }
@@ -95,8 +98,8 @@ bool PolledSource::was_not_due(const Error& error, std::int64_t now_ns) const {
 /// Whether `error` is a missing privilege that the source never had. With `enabled: on` it is a failure instead.
 bool PolledSource::is_refusal(const Error& error) const {
   const bool was_open_refused = !open_failure_ || *open_failure_ == ErrorCode::kPermission;
-  return error.code == ErrorCode::kPermission && !descriptor_->needs.empty() && config_.enabled == Switch::kAuto && !was_up_ &&
-         was_open_refused;
+  return error.code == ErrorCode::kPermission && !descriptor_->needs.empty() && config_.enabled == Switch::kAuto &&
+         !was_up_ && was_open_refused;
 }
 
 /// Whether the kernel lacks what the source reads, as far as `error` can tell. Without descriptors the kernel fails before

@@ -29,7 +29,7 @@ import shipped_rules  # noqa: E402
 
 MEMSTATCTL = os.environ["MEMSTATCTL"]
 ACTIVE = re.compile(r'^memstat_finding\{cause="(\w+)",object="((?:[^"\\]|\\.)*)"\} [1-4]$', re.MULTILINE)
-INFO = r'^memstat_finding_info\{{cause="{cause}",culprit="(.*)",headline="(.*)",next="(.*)",object="{object}"(?:,since="[^"]*")?\}} 1$'
+INFO = r'^memstat_finding_info\{{cause="{cause}",certainty="[a-z]*",culprit="(.*)",headline="(.*)",next="(.*)",object="{object}"(?:,since="[^"]*")?\}} 1$'
 # A finding is active from the second poll that has it.
 MORE_POLLS = 2
 ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}

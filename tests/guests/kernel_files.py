@@ -12,7 +12,7 @@ PAGE_SIZES = (4096, 16384, 65536)
 
 # Shell patterns, also of the guest's shell: no braces.
 PATTERNS = """
-/proc/slabinfo /proc/vmallocinfo /proc/allocinfo /proc/zoneinfo /proc/buddyinfo /proc/pagetypeinfo /proc/vmstat
+/proc/cgroups /proc/slabinfo /proc/vmallocinfo /proc/allocinfo /proc/zoneinfo /proc/buddyinfo /proc/pagetypeinfo /proc/vmstat
 /proc/pressure/memory /proc/pressure/io /proc/meminfo /proc/net/protocols /proc/net/sockstat /proc/net/sockstat6 /proc/net/netstat /proc/net/snmp
 /proc/net/snmp6 /proc/net/packet /proc/net/netlink /proc/sys/net/ipv4/tcp_mem /proc/sys/net/ipv4/udp_mem /proc/sys/net/sctp/sctp_mem
 /proc/sys/net/ipv4/ipfrag_high_thresh /proc/sys/net/ipv6/ip6frag_high_thresh /proc/sys/net/ipv4/tcp_max_orphans
