@@ -152,4 +152,9 @@ Result<void> read_plan(KernelView& view, std::span<const PlannedFile> plan, RawB
   return {};
 }
 
+std::optional<std::uint64_t> number_of(const RawFile& file) {
+  const std::string_view text = file.has_content() ? file.bytes.view() : std::string_view();
+  return text.ends_with('\n') ? parse_u64(trim(text)) : std::nullopt;
+}
+
 }  // namespace memstat

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +23,9 @@ Result<void> open_plan(KernelView& view, std::span<const PlannedFile> plan, RawB
 /// Reads into `raw.files` what is due. Absent files are looked for at every kSeldomReads-th read. Errors: those that
 /// ReadNeed says; the first one if nothing could be read. Does not allocate in the steady state.
 Result<void> read_plan(KernelView& view, std::span<const PlannedFile> plan, RawBytes& raw, ReaderState& state);
+
+/// The number in a file of one line. Nothing if the file has no content or ends within the line, whose number may be longer.
+std::optional<std::uint64_t> number_of(const RawFile& file);
 
 namespace internal {
 

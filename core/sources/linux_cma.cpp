@@ -106,8 +106,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       area = {};
       area.name = name;
     }
-    const auto number = parse_u64(trim(read.bytes.view()));
-    if (!number) return data_error(read.path, 0, "expected a number of at most 64 bits");
+    const auto number = number_of(read);
+    if (!number) return data_error(read.path, 0, "expected a line with a number of at most 64 bits");
     area.take(file, *number);
   }
   if (auto result = finish_area(area, raw.page_size, staging); !result) return result;
@@ -119,6 +119,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 Result<void> check(const RawBytes& raw) {
+  for (const RawFile& file : raw.files) {  // an area would be missing without a word
+    if (file.planned != kMeminfo && file.state == FileState::kRefused) return system_error(file.path, EACCES);
+  }
   const auto is_of_area = [](const RawFile& file) { return file.planned != kMeminfo && file.has_content(); };
   if (std::any_of(raw.files.begin(), raw.files.end(), is_of_area)) return {};
   if (const auto areas = all_areas_of(raw); areas && areas->total != 0) return {};

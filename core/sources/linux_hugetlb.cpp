@@ -170,8 +170,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       pool = {};
       pool.size = page_size_of(directory.substr(directory.rfind('/') + 1));
     }
-    if (!pool.take(path.substr(slash + 1), parse_u64(trim(file.bytes.view())))) {
-      return data_error(path, 0, "expected a number of at most 64 bits");
+    if (!pool.take(path.substr(slash + 1), number_of(file))) {
+      return data_error(path, 0, "expected a line with a number of at most 64 bits");
     }
   }
   if (auto result = finish(pool, directory, staging); !result) return result;
