@@ -37,7 +37,7 @@ std::string words_text(const SlabObject& object) {
 }
 
 /// The objects of all types with one name.
-struct Findings {
+struct FoundObjects {
   std::string allocator;
   std::string type;
   std::uint64_t object_size = 0;
@@ -53,7 +53,7 @@ constexpr std::array<ReportColumn, 7> kObjectsColumns{
      {.key = "pid", .title = "PID", .unit = Unit::kNumber, .rank = 4},
      {.key = "cpu", .title = "CPU", .unit = Unit::kNumber, .rank = 5}}};
 
-ReportTable objects_table(const Findings& findings) {
+ReportTable objects_table(const FoundObjects& findings) {
   const SlabObjects& found = findings.found;
   // Without origins, four columns would be empty.
   ReportTable table("objects", std::span(kObjectsColumns).first(found.has_origins ? kObjectsColumns.size() : 2));
@@ -75,14 +75,14 @@ ReportTable objects_table(const Findings& findings) {
 }
 
 /// A note if there are more objects than are listed; otherwise "".
-std::string more_text(const Findings& findings) {
+std::string more_text(const FoundObjects& findings) {
   const SlabObjects& found = findings.found;
   if (found.objects.size() >= found.count) return {};
   return std::to_string(found.objects.size()) + " of " + std::to_string(found.count) +
          " objects are listed: --limit N lists more\n";
 }
 
-std::string objects_json(const Findings& findings, const ReportView& view) {
+std::string objects_json(const FoundObjects& findings, const ReportView& view) {
   JsonWriter json("1", view.is_compact);
   json.field("allocator", findings.allocator).field("type", printable_bytes(findings.type));
   json.field("object_size", findings.object_size).field("allocated", findings.found.count);
@@ -130,7 +130,7 @@ Report run_objects(const CommandLine& query) {
   const auto dump = postmortem::open_dump_objects(path);
   if (!dump) return {.problem = to_string(dump.error())};
   report.notes = dump->notes;
-  Findings findings;
+  FoundObjects findings;
   findings.allocator = dump->allocator;
   for (const std::size_t number : types_of(*dump, query.type, report.problem)) {
     const DumpType& type = dump->types[number];
