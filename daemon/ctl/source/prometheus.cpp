@@ -227,7 +227,8 @@ std::string PrometheusServer::selector(const std::string& more) const {
 }
 
 double PrometheusServer::time() const {
-  return options_.at.value_or(static_cast<double>(system_clock().realtime_ns() / 1'000'000) / 1000);
+  const std::int64_t now_ms = system_clock().realtime_ns() / 1'000'000;
+  return options_.at.value_or(static_cast<double>(now_ms) / 1000);
 }
 
 SeriesAnswer PrometheusServer::query(const std::string& expression) {
