@@ -102,11 +102,6 @@ class DaemonSource final : public ReportSource {
         get_parsed("/api/v1/findings", [&](auto body) { return parse_findings_answer(body, findings.diagnosis); });
     return findings;
   }
-  std::optional<Finding> first_finding() override {
-    FindingsAnswer answer = findings();
-    if (answer.diagnosis.findings.empty()) return std::nullopt;
-    return std::move(answer.diagnosis.findings.front());
-  }
   [[nodiscard]] bool remembers() const override { return true; }
 
   EventsAnswer events() override {

@@ -168,11 +168,6 @@ class PrometheusSource final : public ReportSource {
                      [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
     return findings;
   }
-  std::optional<Finding> first_finding() override {
-    FindingsAnswer answer = findings();
-    if (answer.diagnosis.findings.empty()) return std::nullopt;
-    return std::move(answer.diagnosis.findings.front());
-  }
   [[nodiscard]] bool remembers() const override { return true; }
 
  private:

@@ -116,7 +116,11 @@ class ReportSource : public Interface {
   /// The findings as of the last read().
   virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "there are no findings here"}; }
   /// The most urgent finding, if it is available without another read.
-  virtual std::optional<Finding> first_finding() { return std::nullopt; }
+  virtual std::optional<Finding> first_finding() {
+    FindingsAnswer answer = findings();
+    if (answer.diagnosis.findings.empty()) return std::nullopt;
+    return std::move(answer.diagnosis.findings.front());
+  }
   /// Whether growth() includes polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };
