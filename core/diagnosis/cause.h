@@ -109,4 +109,15 @@ const Cause* find_cause(std::string_view name);
 /// Names of all metrics that causes examine, sorted, without duplicates. Static.
 std::span<const std::string_view> metrics_of_causes();
 
+/// The inspection that a need or a use of a cause names: "files" of "who/files". "" if it is other evidence.
+constexpr std::string_view question_in(std::string_view need) {
+  constexpr std::string_view kInspection = "who/";
+  return need.starts_with(kInspection) ? need.substr(kInspection.size()) : std::string_view();
+}
+
+/// The answer that the cause takes as evidence. nullptr: there is none.
+inline const InspectionAnswer* answer_for(const Cause& cause, const Evidence& evidence, std::string_view question) {
+  return cause.is_of_limits ? evidence.recent_inspection(question) : evidence.inspection(question);
+}
+
 }  // namespace memstat

@@ -9,7 +9,6 @@
 namespace memstat {
 namespace {
 
-constexpr std::string_view kInspection = "who/";
 /// Holders with less than this share of the largest one's amount are not named.
 constexpr double kMinHolderShare = 0.5;
 constexpr std::size_t kMaxNamed = 3;
@@ -155,8 +154,7 @@ void add_time(const InspectionAnswer& answer, std::string_view what, Finding& fi
 void add_time_of_evidence(const Evidence& evidence, Finding& finding) {
   if (finding.rule == nullptr || !finding.rule->is_of_limits) return;
   for (const std::string_view need : finding.rule->needs) {
-    if (!need.starts_with(kInspection)) continue;
-    const InspectionAnswer* const answer = evidence.recent_inspection(need.substr(kInspection.size()));
+    const InspectionAnswer* const answer = evidence.recent_inspection(question_in(need));
     if (answer != nullptr && evidence.is_earlier(*answer)) add_time(*answer, "counted at", finding);
   }
 }
@@ -272,8 +270,7 @@ void add_once(std::string_view question, std::vector<std::string_view>& question
 void add_questions(std::span<const std::string_view> names, EvidenceSystem system,
                    std::vector<std::string_view>& questions) {
   for (const std::string_view name : names) {
-    const bool is_question = name.starts_with(kInspection) && has_inspection(system, name.substr(kInspection.size()));
-    if (is_question) add_once(name.substr(kInspection.size()), questions);
+    if (has_inspection(system, question_in(name))) add_once(question_in(name), questions);
   }
 }
 

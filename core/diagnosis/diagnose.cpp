@@ -220,8 +220,9 @@ bool provides(const SourceEvidence& source, std::string_view need) {
 /// Why the cause cannot be ruled out; "" if it can.
 std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   for (const std::string_view need : cause.needs) {
-    if (evidence.has(need) || (cause.is_of_limits && evidence.recent_inspection(need.substr(need.find('/') + 1)))) continue;
-    if (need.starts_with("who/")) return "memstatctl who " + std::string(need.substr(4)) + " was not run";
+    const std::string_view question = question_in(need);
+    if (question.empty() ? evidence.has(need) : answer_for(cause, evidence, question) != nullptr) continue;
+    if (!question.empty()) return "memstatctl who " + std::string(question) + " was not run";
     std::string why = std::string(need) + " is not available";
     for (const SourceEvidence& source : evidence.sources) {
       if (!source.needs.empty() && provides(source, need))

@@ -34,9 +34,7 @@ const InspectionAnswer* Evidence::recent_inspection(std::string_view question) c
   return answer == nullptr && limits != nullptr ? answer_to(question, *limits) : answer;
 }
 
-bool Evidence::is_earlier(const InspectionAnswer& answer) const {
-  return answer_to(answer.question, inspections) == nullptr;
-}
+bool Evidence::is_earlier(const InspectionAnswer& answer) const { return inspection(answer.question) == nullptr; }
 
 const InspectionAnswer* Evidence::answer_about_holders(std::string_view question) const {
   for (const std::span<const InspectionAnswer> answers : {std::span(inspections), std::span(holders)}) {

@@ -38,12 +38,10 @@ constexpr std::pair<std::string_view, ViewPart> kParts[] = {
     {"memstat_unevictable_", ViewPart::kMemory},
 };
 
-constexpr std::string_view kInspection = "who/";
-
 /// Shares of memory are unknown if its total is a container's.
 bool compares_with_memory(const Cause& cause) {
   if (cause.watches == Watches::kChange) return false;
-  constexpr std::array<std::string_view, 3> kLimited = {"table/", kInspection, "memcg/"};
+  constexpr std::array<std::string_view, 3> kLimited = {"table/", "who/", "memcg/"};
   return std::any_of(cause.needs.begin(), cause.needs.end(), [&](std::string_view need) {
     return std::none_of(kLimited.begin(), kLimited.end(), [&](std::string_view one) { return need.starts_with(one); });
   });
@@ -75,10 +73,9 @@ std::string why_unseen(const Evidence& evidence, const Cause& cause) {
   for (const std::string_view need : cause.needs) parts = parts | parts_behind(need);
   for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
     for (const std::string_view name : names) {
-      if (!name.starts_with(kInspection)) continue;
-      const std::string_view question = name.substr(kInspection.size());
-      const InspectionAnswer* const answer =
-          cause.is_of_limits ? evidence.recent_inspection(question) : evidence.inspection(question);
+      const std::string_view question = question_in(name);
+      if (question.empty()) continue;
+      const InspectionAnswer* const answer = answer_for(cause, evidence, question);
       if (std::string why = answer == nullptr ? std::string() : why_partial(*answer); !why.empty()) return why;
     }
   }

@@ -18,11 +18,9 @@ double objects_of_table(const Inspection& question, const Evidence& evidence) {
 
 /// Whether the finding could not have been made without the answer.
 bool rests_on(const Finding& finding, std::string_view question) {
-  constexpr std::string_view kInspection = "who/";
   if (finding.rule == nullptr || !finding.rule->is_of_limits) return false;
-  return std::any_of(finding.rule->needs.begin(), finding.rule->needs.end(), [&](std::string_view need) {
-    return need.starts_with(kInspection) && need.substr(kInspection.size()) == question;
-  });
+  return std::any_of(finding.rule->needs.begin(), finding.rule->needs.end(),
+                     [&](std::string_view need) { return question_in(need) == question; });
 }
 
 }  // namespace
