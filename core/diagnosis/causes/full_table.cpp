@@ -323,7 +323,8 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
                           (!table.logs.empty() && state->share >= kNearShare && has_logged(evidence, table.logs));
   if (is_refused && !judgement) judgement = {Severity::kNow, Certainty::kConfirmed};
   if (!judgement) return;
-  const std::string things = "The table of " + std::string(table.things.empty() ? type.name : table.things);
+  const bool is_named = !table.things.empty();
+  const std::string things = (is_named ? "The table of " : "Table ") + std::string(is_named ? table.things : type.name);
   std::string headline = limit_headline(things, judgement->severity, *state);
   if (judgement->severity != Severity::kNow && is_full_for_users(evidence, table, *state)) {
     judgement = {Severity::kNow, evidence.polls >= 2 ? Certainty::kLikely : Certainty::kPossible};

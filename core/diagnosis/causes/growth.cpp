@@ -384,9 +384,10 @@ void add_subjects(const Evidence& evidence, const GrowthEvidence& growth, Findin
     finding.is_about(other.substr(0, slash), other.substr(slash + 1));
   }
   if (!growth.together.empty()) {
-    finding.fact(
-        {.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by the same number of objects",
-         .source = growth.together[0]});
+    const std::string& first = growth.together[0];
+    const std::string types = growth.together.size() == 1 ? "Type " + first.substr(first.find('/') + 1)
+                                                          : counted(static_cast<double>(growth.together.size()), "type");
+    finding.fact({.text = types + " grew by the same number of objects", .source = first});
   }
 }
 
