@@ -39,19 +39,14 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   return groups;
 }
 
-std::optional<double> limit_left(const Snapshot& snapshot, std::size_t row, bool is_bytes) {
-  const Field limit = is_bytes ? Field::kBytesLimit : Field::kCountLimit;
-  const Field amount = is_bytes ? Field::kBytes : Field::kCount;
-  const auto left_of = [&](Field most, Field used) {
-    const std::uint64_t limit_value = snapshot.value(most, row);
-    return static_cast<double>(limit_value - std::min(limit_value, snapshot.value(used, row)));
+TypeAmounts amounts_of(const Snapshot& snapshot, std::size_t row) {
+  const auto value_of = [&](Field field) {
+    return snapshot.has(field, row) ? std::optional(snapshot.value(field, row)) : std::nullopt;
   };
-  if (snapshot.has(limit, row)) return left_of(limit, amount);
-  const bool has_objects = snapshot.has(Field::kCountLimit, row) && snapshot.has(Field::kCount, row);
-  const double objects = has_objects ? static_cast<double>(snapshot.value(Field::kCount, row)) : 0;
-  if (!is_bytes || objects == 0) return std::nullopt;
-  const double size = static_cast<double>(snapshot.value(Field::kBytes, row)) / objects;
-  return left_of(Field::kCountLimit, Field::kCount) * size;
+  return {.bytes = value_of(Field::kBytes),
+          .objects = value_of(Field::kCount),
+          .bytes_limit = value_of(Field::kBytesLimit),
+          .objects_limit = value_of(Field::kCountLimit)};
 }
 
 class Collector {
@@ -78,15 +73,9 @@ class Collector {
       const Snapshot::Row& entry = snapshot_.rows()[row];
       const std::string name = unescaped_label(entry.labels(snapshot_.label_bytes().data()).escaped_type());
       if (!is_ranked_by_growth(entry.allocator, name)) continue;
-      GrowthSeries series{.allocator = std::string(to_string(entry.allocator)),
-                          .name = name,
-                          .is_bytes = snapshot_.has(Field::kBytes, row),
-                          .is_cache = is_cache(entry.allocator, name)};
-      if (series.is_bytes && snapshot_.has(Field::kCount, row) && snapshot_.value(Field::kCount, row) != 0) {
-        series.object_bytes = static_cast<double>(snapshot_.value(Field::kBytes, row)) /
-                              static_cast<double>(snapshot_.value(Field::kCount, row));
-      }
-      series.limit_left = limit_left(snapshot_, row, series.is_bytes);
+      GrowthSeries series{
+          .allocator = std::string(to_string(entry.allocator)), .name = name, .is_cache = is_cache(entry.allocator, name)};
+      set_amounts(amounts_of(snapshot_, row), series);
       if (!take(entry.number, series)) continue;
       GrowthSeries& taken = report_.series.back();
       const auto group = entry.allocator == Allocator::kMemcg ? groups.find(name) : groups.end();
@@ -172,6 +161,21 @@ std::optional<double> outlook_of(const GrowthReport& report, double seconds) {
 }
 
 }  // namespace
+
+void set_amounts(const TypeAmounts& now, GrowthSeries& series) {
+  const auto left_of = [](std::uint64_t limit, std::uint64_t used) {
+    return static_cast<double>(limit - std::min(limit, used));
+  };
+  series.is_bytes = now.bytes.has_value();
+  if (now.bytes && now.objects.value_or(0) != 0) {
+    series.object_bytes = static_cast<double>(*now.bytes) / static_cast<double>(*now.objects);
+  }
+  if (now.bytes && now.bytes_limit) {
+    series.limit_left = left_of(*now.bytes_limit, *now.bytes);
+  } else if (now.objects_limit && now.objects && (!now.bytes || series.object_bytes > 0)) {
+    series.limit_left = left_of(*now.objects_limit, *now.objects) * (now.bytes ? series.object_bytes : 1);
+  }
+}
 
 std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row) {
   const GrowthSeries& series = report.series[row.series];

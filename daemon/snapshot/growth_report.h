@@ -31,6 +31,16 @@ struct GrowthReport {
   [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
 };
 
+/// What a type has now; nothing for what is unknown.
+struct TypeAmounts {
+  std::optional<std::uint64_t> bytes = {};
+  std::optional<std::uint64_t> objects = {};
+  std::optional<std::uint64_t> bytes_limit = {};
+  std::optional<std::uint64_t> objects_limit = {};
+};
+/// Sets the unit of the series, the size of an object, and what is left until the limit.
+void set_amounts(const TypeAmounts& now, GrowthSeries& series);
+
 /// Whether growth of the type is judged: it is not part of another type. Control groups contain other types but are
 /// ranked, because the owning group matters.
 bool is_ranked_by_growth(Allocator allocator, std::string_view name);

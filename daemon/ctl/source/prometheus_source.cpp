@@ -50,9 +50,6 @@ Allocator allocator_of(const std::string& name) {
   return number == ALLOCATOR_ANY ? Allocator::kUnknown : static_cast<Allocator>(number);
 }
 
-/// The amount that history and growth are of: in objects if bytes are unknown.
-bool is_in_bytes(const TypeRow& type) { return has(type, kBytesInUse); }
-
 Finding finding_of(const Series& series) {
   Finding finding{.cause = series.label("cause"), .headline = {}};
   finding.severity = static_cast<Severity>(kSeverityCount - static_cast<std::size_t>(std::clamp(series.value, 1.0, 4.0)));
@@ -334,17 +331,14 @@ class PrometheusSource final : public ReportSource {
   std::set<std::string> warnings_;
 };
 
-std::optional<double> limit_left(const TypeRow& type) {
-  const auto left_of = [&](const Column& most, const Column& used) {
-    const std::uint64_t limit = figure_of(type, most);
-    return static_cast<double>(limit - std::min(limit, figure_of(type, used)));
+TypeAmounts amounts_of(const TypeRow& type) {
+  const auto value_of = [&](const Column& column) {
+    return has(type, column) ? std::optional(figure_of(type, column)) : std::nullopt;
   };
-  const bool is_bytes = is_in_bytes(type);
-  if (has(type, is_bytes ? kByteLimit : kObjectLimit)) {
-    return is_bytes ? left_of(kByteLimit, kBytesInUse) : left_of(kObjectLimit, kObjectsInUse);
-  }
-  if (!is_bytes || !has(type, kObjectLimit) || type.objects == 0) return std::nullopt;
-  return left_of(kObjectLimit, kObjectsInUse) * static_cast<double>(type.bytes) / static_cast<double>(type.objects);
+  return {.bytes = value_of(kBytesInUse),
+          .objects = value_of(kObjectsInUse),
+          .bytes_limit = value_of(kByteLimit),
+          .objects_limit = value_of(kObjectLimit)};
 }
 
 void PrometheusSource::add_series(const Series& series,
@@ -363,12 +357,8 @@ void PrometheusSource::add_series(const Series& series,
   const auto place = places.find({grown.allocator, grown.name});
   if (place == places.end() || !is_ranked_by_growth(allocator, grown.name)) return;
   const TypeRow& type = sample_.types[place->second];
-  grown.is_bytes = is_in_bytes(type);
   grown.is_cache = is_cache(allocator, grown.name);
-  if (grown.is_bytes && has(type, kObjectsInUse) && type.objects != 0) {
-    grown.object_bytes = static_cast<double>(type.bytes) / static_cast<double>(type.objects);
-  }
-  grown.limit_left = limit_left(type);
+  set_amounts(amounts_of(type), grown);
   if (const auto fixed = fixed_.find(grown.name); allocator == Allocator::kMemcg && fixed != fixed_.end()) {
     grown.is_cache = is_group_cache(grown, fixed->second);
   }
