@@ -36,12 +36,14 @@ function(c, l)
     l.duration(' At this speed the limit is reached in ', '(1 - memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}) / (deriv(memstat_type_limit_used_ratio{%s,allocator=%%q,type=%%q}[%s]) > 0)' % [
       l.hostMatchers, l.hostMatchers, back
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
-  // ": 4096 of 4096", if both are counted.
+  // ": 4096 of 4096", if both are counted. One query, the limit as a label of its answer, because this text is made again at each
+  // evaluation as long as the alert is active.
   local counted =
     local figure(metric) = 'max(%s{%s,allocator=%%q,type=%%q})' % [metric, l.hostMatchers];
     local arguments = '%s $labels.allocator $labels.type' % l.hostArguments;
-    '{{ with printf `%s` %s | query }}: {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_objects') + ' and ' + figure('memstat_type_limit_objects'), arguments + ' ' + arguments]
-    + '{{ with printf `%s` %s | query }} of {{ . | first | value | printf "%%.0f" }}{{ end }}' % [figure('memstat_type_limit_objects') + ' and ' + figure('memstat_type_objects'), arguments + ' ' + arguments];
+    '{{ with printf `%s * on () group_right () count_values("limit", %s)` %s | query }}{{ with first . }}: {{ value . | printf "%%.0f" }} of {{ label "limit" . }}{{ end }}{{ end }}' % [
+      figure('memstat_type_objects'), figure('memstat_type_limit_objects'), arguments + ' ' + arguments
+    ];
   local setting = ' `memstatctl limits`, on that host, names its setting.';
   {
     now: [
