@@ -100,10 +100,12 @@ class Documents(unittest.TestCase):
         self.assertEqual(set(NOT_TYPED) - used, set(), "no document has such a command")
 
     def test_every_command_works_as_typed(self):
-        base = bare_system.make_base(os.path.join(CACHE, "base.tar"), ASSUMED)
+        # What this machine has compiled of the tree is not compiled again, if its compiler is the one of the bare system.
+        cache = bare_system.compiler_cache()
+        base = bare_system.make_base(os.path.join(CACHE, "base-ccache.tar" if cache else "base.tar"), (*ASSUMED, "ccache") if cache else ASSUMED)
         directory = self.enterContext(tempfile.TemporaryDirectory(prefix="memstat-typed-", dir=os.environ.get("TMPDIR", "/var/tmp")))
         os.chmod(directory, 0o755)
-        self.system = self.enterContext(bare_system.BareSystem(base, directory, own_network=True))
+        self.system = self.enterContext(bare_system.BareSystem(base, directory, own_network=True, cache=cache))
         self.session, self.server = "", None
         self.promised = [f'memstat_type_failures_total{{allocator="uma",type="{name}"}} {count}\n' for name, count in self.failures()]
         archives = self.system.path(bare_system.ARCHIVES)

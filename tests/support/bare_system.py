@@ -81,6 +81,14 @@ def lend_packages(source, destination):
             shutil.copy2(path, target)
 
 
+def compiler_cache():
+    """The ~/.cache of this machine, as the `cache` of a BareSystem of its release and account, if that is where ccache keeps objects."""
+    if not shutil.which("ccache"):
+        return None
+    found = subprocess.run(["ccache", "-k", "cache_dir"], capture_output=True, text=True, check=False).stdout.strip()
+    return os.path.dirname(found) if found.endswith("/.cache/ccache") and os.path.isdir(found) else None
+
+
 class Mirror:
     """Connects 127.0.0.1:80 of the network of a process to the package mirror, from this process's network."""
 
