@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl leaks of a real Prometheus with a day of forty synthetic hosts: of one host, and of all of them by kernel release."""
+"""memstatctl leaks and hosts of a real Prometheus, and of a real VictoriaMetrics, with a day of forty synthetic hosts: of one host, and of all of them
+by kernel release."""
 import json
 import math
 import os
@@ -50,18 +51,26 @@ def history(end):
     return "".join(f"# TYPE {name} gauge\n" + "\n".join(lines) + "\n" for name, lines in families.items()) + "# EOF\n"
 
 
-@prometheus_server.needs_prometheus
-@prometheus_server.needs_promtool
-class FleetLeaks(unittest.TestCase):
+class FleetLeaks:
+    """The tests, whichever server has the history."""
+
     @classmethod
     def setUpClass(cls):
         directory = cls.enterClassContext(program.temporary_directory())
         end = int(time.time()) - 60
-        captures.write_file(os.path.join(directory, "history"), history(end))
-        subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics",
-                        os.path.join(directory, "history"), os.path.join(directory, "data")], check=True, stdout=subprocess.DEVNULL)
-        server = cls.enterClassContext(prometheus_server.Prometheus(directory, None, config="global: {}\n"))
-        cls.asked = ["--from", f"prometheus:http://{server.address}", "--at", str(end)]
+        cls.asked = ["--from", f"prometheus:http://{cls.serve(directory, end)}", "--at", str(end)]
+
+    def test_a_row_for_each_host(self):
+        done = run("hosts", "--json", *self.asked)
+        self.assertEqual(done.returncode, 0, done)
+        rows = json.loads(done.stdout)["hosts"]
+        self.assertEqual(sorted(row["host"] for row in rows), sorted(f"db{host}:8947" for host in range(HOSTS)))
+        self.assertEqual({(row["release"], row["available_ratio"]) for row in rows}, {("6.0", 0.5), ("6.1", 0.5)})
+
+    def test_types_of_one_host(self):
+        done = run("types", "--host", "db4:8947", "--json", *self.asked)
+        self.assertIn(done.returncode, (0, 3), done)  # 3: not all figures were scraped
+        self.assertEqual(sorted(row["type"] for row in json.loads(done.stdout)["types"]), sorted(TYPES))
 
     def test_a_release_and_a_host_that_leak_are_named(self):
         for since in ("3h", "1h", "24h"):
@@ -86,6 +95,26 @@ class FleetLeaks(unittest.TestCase):
         done = run("diff", "--host", "db4:8947", "--json", *self.asked[:2], "--at", str(int(self.asked[3]) - 36000), "--and", self.asked[3])
         changes = {row["type"]: row["bytes_change"] for row in json.loads(done.stdout)["changes"]}
         self.assertAlmostEqual(changes["a(b|c"] / MIB, 400, delta=150)
+
+
+@prometheus_server.needs_prometheus
+@prometheus_server.needs_promtool
+class OfPrometheus(FleetLeaks, unittest.TestCase):
+    @classmethod
+    def serve(cls, directory, end):
+        captures.write_file(os.path.join(directory, "history"), history(end))
+        subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics",
+                        os.path.join(directory, "history"), os.path.join(directory, "data")], check=True, stdout=subprocess.DEVNULL)
+        return cls.enterClassContext(prometheus_server.Prometheus(directory, None, config="global: {}\n")).address
+
+
+@prometheus_server.needs_victoria
+class OfVictoriaMetrics(FleetLeaks, unittest.TestCase):
+    @classmethod
+    def serve(cls, directory, end):
+        server = cls.enterClassContext(prometheus_server.VictoriaMetrics(directory))
+        server.load(history(end))
+        return server.address
 
 
 if __name__ == "__main__":

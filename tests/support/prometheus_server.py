@@ -13,6 +13,7 @@ import urllib.request
 import program
 
 needs_promtool = unittest.skipUnless(shutil.which("promtool"), "promtool is not installed (Debian package prometheus)")
+needs_victoria = unittest.skipUnless(shutil.which("victoria-metrics"), "victoria-metrics is not installed (Debian package victoria-metrics)")
 needs_prometheus = unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed (Debian package prometheus)")
 # A scrape takes milliseconds, and on a busy machine may take a second.
 CONFIG = """global:
@@ -99,6 +100,21 @@ class Prometheus(LoopbackServer):
     def query(self, expression):
         """[(labels, value)] of an instant query."""
         return [(entry["metric"], float(entry["value"][1])) for entry in self.api("query", query=expression)["result"]]
+
+
+class VictoriaMetrics(LoopbackServer):
+    """A single-node VictoriaMetrics on loopback."""
+
+    def __init__(self, directory):
+        super().__init__("victoria-metrics", directory, "", lambda address: [
+            "victoria-metrics", f"-storageDataPath={directory}/victoria", f"-httpListenAddr={address}", "-retentionPeriod=1y"])
+
+    def load(self, text):
+        """Stores samples in OpenMetrics, whose timestamps are seconds."""
+        lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+        body = "".join(f"{sample} {int(seconds) * 1000}\n" for sample, _, seconds in lines).encode()
+        urllib.request.urlopen(f"http://{self.address}/api/v1/import/prometheus", data=body, timeout=program.PATIENCE).close()
+        self.get("/internal/force_flush")
 
 
 def lint(content, what):
