@@ -164,7 +164,9 @@ std::vector<std::string> urls_of(const std::vector<std::string>& references, std
   return urls;
 }
 
-Report run_hosts(const CommandLine& options) {
+}  // namespace
+
+Report hosts_report(const CommandLine& options) {
   const auto is_server = [](const std::string& reference) { return is_prometheus(reference); };
   if (options.hosts.empty()) {
     return {.problem = "hosts: give --from prometheus:http://HOST:9090, or --from URL for each host, or --from @FILE",
@@ -189,8 +191,6 @@ Report run_hosts(const CommandLine& options) {
   return report;
 }
 
-}  // namespace
-
 const Command kHostsCommand{"hosts",
                             Group::kLook,
                             "Many hosts, a row each, the worst first: from a Prometheus, or asked one by one",
@@ -199,6 +199,6 @@ const Command kHostsCommand{"hosts",
                             "memstatctl hosts --from db1:8947 --from db2:8947\n"
                             "memstatctl hosts --from @hosts.txt --json",
                             kHostsOptions,
-                            run_hosts};
+                            hosts_report};
 
 }  // namespace memstat::ctl

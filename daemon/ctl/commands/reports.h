@@ -53,6 +53,12 @@ void add_row(ReportTable& table, const TypeRow& type, bool has_hosts, std::vecto
 /// Reads --from, or each of several, once and reports `make(types)`; or the reason if there are no types.
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty);
 
+/// A row for each host of --from, or of each value of --group-by: the worst first.
+Report hosts_report(const CommandLine& options);
+
+/// The full screen of `top --hosts`; hosts_report() without one.
+Report top_of_hosts(const CommandLine& options);
+
 /// A row for each type that has a limit or has failed: nearest to the limit first, then by failures. Bucket zones,
 /// which fail routinely, are included only if they have a limit.
 ReportTable limits_table(std::span<const TypeRow> types);

@@ -32,7 +32,7 @@ struct KeyPress {
 };
 
 /// The action requested by a key.
-enum class TopAction { kNone, kQuit, kReadSplits, kFaster, kSlower };
+enum class TopAction { kNone, kQuit, kRead, kReadSplits, kFaster, kSlower };
 
 enum class SortKey { kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kFailureCount, kLimit, kName };
 
