@@ -2,7 +2,7 @@
 # The library: reads kernels, captures and archives of captures.
 file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.cpp core/model/*.cpp core/kernel/*.cpp core/capture/*.cpp
      core/collect/*.cpp core/diagnosis/*.cpp core/inspect/*.cpp)
-list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream))\\.cpp$")
+list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|time_line|thinned_recording))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)
 include(core/diagnosis/causes.cmake)
@@ -20,7 +20,8 @@ memstat_write_table(all_view_openers FROM VIEW_OPENERS HEADER core/kernel/open_v
                     FUNCTION all_view_openers NAMES ${VIEW_OPENERS})
 
 # Captures in archives may need libzstd, so they and their opener are a separate target.
-memstat_library(memstat_archive core/capture/archive.cpp core/capture/archive_stream.cpp core/kernel/open_view.cpp
+memstat_library(memstat_archive core/capture/archive.cpp core/capture/archive_stream.cpp core/capture/time_line.cpp
+                core/capture/thinned_recording.cpp core/kernel/open_view.cpp
                 ${GENERATED}/all_view_openers.cpp)
 # They need a table of sources, which libcpc lacks.
 set_source_files_properties(core/source.cpp core/query.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -32,11 +32,22 @@ Error exists_already(const std::string& output) {
 }  // namespace
 
 Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::shared_ptr<KernelView>& inner,
-                                                                const std::string& output, std::uint64_t max_bytes) {
+                                                                const std::string& output, std::uint64_t max_bytes,
+                                                                bool is_thinned) {
   std::unique_ptr<KernelRecording> made(new KernelRecording);
   RecordingOptions options{.directory = output, .max_bytes = max_bytes, .max_age_ns = 0};
   options.how = "Recorded through libmemstat: what each read of the kernel returned.";
-  if (output.ends_with(".tar") || output.ends_with(".tar.zst")) {
+  const bool is_archive = output.ends_with(".tar") || output.ends_with(".tar.zst");
+  if (is_thinned) {
+    if (is_archive)
+      return make_error(ErrorCode::kData, output, "a thinned recording is a directory of archives; name a directory");
+    auto thinned = ThinnedRecording::open(output, max_bytes);
+    if (!thinned) return thinned.error();
+    made->thinned_ = *std::move(thinned);
+    options.directory = made->thinned_->polls_directory();
+    options.max_bytes = 0;
+    options.max_age_ns = ThinnedRecording::kUnfiledNs;
+  } else if (is_archive) {
     made->archive_ = UniqueFd(::open(output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made->archive_) return errno == EEXIST ? exists_already(output) : system_error(output, errno, "cannot be created");
     made->archive_path_ = output;
@@ -50,7 +61,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
   auto recording = RecordingKernelView::create(*inner, options, system_clock());
   if (!recording) {
     if (made->archive_) ::unlink(output.c_str());
-    remove_directory(options.directory);
+    if (!is_thinned) remove_directory(options.directory);
     return recording.error();
   }
   const auto both = std::make_shared<RecordedKernel>(RecordedKernel{inner, *std::move(recording)});
@@ -59,8 +70,16 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
   return made;
 }
 
+Result<void> KernelRecording::make_ready() {
+  return thinned_ ? thinned_->file_until(system_clock().realtime_ns()) : Result<void>();
+}
+
 Result<void> KernelRecording::finish() {
   if (!view_->has_polls()) return leave_nothing();
+  if (thinned_) {
+    auto packed = thinned_->finish();
+    return packed ? remove_polls() : packed;
+  }
   if (archive_path_.empty()) return view_->check_presence();
   auto files = view_->open_files();
   auto packed = files ? pack_capture(**files, archive_path_, archive_.get()) : Result<void>(files.error());
@@ -69,6 +88,10 @@ Result<void> KernelRecording::finish() {
     ::unlink(archive_path_.c_str());
     return packed;
   }
+  return remove_polls();
+}
+
+Result<void> KernelRecording::remove_polls() {
   if (auto removed = view_->remove_everything(); !removed) return removed;
   remove_directory(view_->directory());
   return {};
@@ -77,8 +100,7 @@ Result<void> KernelRecording::finish() {
 Result<void> KernelRecording::leave_nothing() {
   const std::string output = archive_path_.empty() ? view_->directory() : archive_path_;
   if (!archive_path_.empty()) ::unlink(archive_path_.c_str());
-  if (auto removed = view_->remove_everything(); !removed) return removed;
-  remove_directory(view_->directory());
+  if (auto removed = remove_polls(); !removed) return removed;
   return make_error(ErrorCode::kNotPresent, output, "nothing was recorded, and nothing is left of it");
 }
 

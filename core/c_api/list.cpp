@@ -397,7 +397,7 @@ bool QueriedList::select_poll(std::size_t number) {
   return selected ? true : fail(std::move(selected.error()));
 }
 
-bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_bytes) {
+bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_bytes, bool is_thinned) {
   if (recording_ != nullptr) return fail(ErrorCode::kData, "a recording has begun already");
   auto named = named_view();
   if (!named) return fail(std::move(named.error()));
@@ -406,7 +406,7 @@ bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_b
   }
   if (fixed_ != nullptr) live_ = std::exchange(fixed_, nullptr);
   if (auto live = live_view(); !live) return fail(std::move(live.error()));
-  auto recording = KernelRecording::begin(live_, output, max_bytes);
+  auto recording = KernelRecording::begin(live_, output, max_bytes, is_thinned);
   if (!recording) return fail(std::move(recording.error()));
   recording_ = std::move(*recording);
   return true;
@@ -416,6 +416,7 @@ bool QueriedList::record_poll(std::string_view label, bool with_answers) {
   if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");
   // The first query opens hundreds of files. The kernel's memory for them would be growth from the first poll to the second.
   if (!recording_->view()->has_polls()) static_cast<void>(query_kernel());
+  if (auto ready = recording_->make_ready(); !ready) return fail(std::move(ready.error()));
   recording_->view()->begin_poll(label);
   const std::uint64_t before = generation_;
   const bool is_whole = query_kernel();

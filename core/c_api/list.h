@@ -76,7 +76,8 @@ class QueriedList {
   bool select_poll(std::size_t number);
 
   // Recording of this machine's kernel; see memstat.h.
-  bool begin_recording(const std::string& output, std::uint64_t max_bytes);
+  /// `is_thinned`: see ThinnedRecording.
+  bool begin_recording(const std::string& output, std::uint64_t max_bytes, bool is_thinned = false);
   /// `with_answers`: also records the answer of every inspection.
   bool record_poll(std::string_view label, bool with_answers = false);
   bool end_recording();

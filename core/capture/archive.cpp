@@ -23,6 +23,7 @@
 #include "core/capture/packed_sysctls.h"
 #include "core/capture/reference.h"
 #include "core/capture/tar.h"
+#include "core/capture/time_line.h"
 #include "core/kernel/open_view.h"
 
 namespace memstat {
@@ -380,7 +381,12 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
                      : "cannot open the capture");
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
-  if (S_ISDIR(status.st_mode)) return open_directory_files(path);
+  if (S_ISDIR(status.st_mode)) {
+    if (!is_time_line(path)) return open_directory_files(path);
+    auto line = open_time_line(path, limits);
+    if (!line) return line.error();
+    return std::unique_ptr<CaptureFiles>(*std::move(line));
+  }
   if (!S_ISREG(status.st_mode))
     return refused(path, "is a device, a pipe or a socket; a capture is a directory, a .tar or a .tar.zst");
   if (status.st_size == 0) {
@@ -512,6 +518,15 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/// All of it in memory, for a process about to lose the right to read it.
+Result<std::unique_ptr<ReplayKernelView>> load_capture(const std::string& path, const ArchiveLimits& limits) {
+  const auto files = open_capture_files(path, limits);
+  if (!files) return files.error();
+  auto memory = load_into_memory(**files, limits.total_bytes);
+  if (!memory) return memory.error();
+  return ReplayKernelView::open(*std::move(memory));
+}
+
 /// Any path may name a capture; opening it reports what is wrong.
 bool takes_anything(const std::string& /*reference*/) { return true; }
 
@@ -519,10 +534,10 @@ Result<OpenedView> open_capture_view(const std::string& reference, const ViewOpt
   CaptureReference parsed{.path = reference, .poll = 0};
   if (options.takes_poll) parsed = parse_capture_reference(reference);
   // An archive stays open and is read from the descriptor; the files of a directory are opened one by one.
-  return open_at(options.load_now && is_directory(parsed.path)
-                     ? load_capture_directory(parsed.path, options.max_bytes)
-                     : open_capture(parsed.path, {.member_bytes = options.max_bytes, .total_bytes = options.max_bytes}),
-                 parsed);
+  const ArchiveLimits limits{.member_bytes = options.max_bytes, .total_bytes = options.max_bytes};
+  return open_at(
+      options.load_now && is_directory(parsed.path) ? load_capture(parsed.path, limits) : open_capture(parsed.path, limits),
+      parsed);
 }
 
 }  // namespace

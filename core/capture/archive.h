@@ -32,6 +32,7 @@ std::string polls_beside(const std::string& archive);
 /// order costs one more pass, and one more for each poll whose members are apart (tar -r appends).
 ///
 /// An archive that is missing or empty was to be packed by a recorder that was killed: its polls are read where they are.
+/// A directory of archives is one capture (time_line.h).
 ///
 /// Rejected with kData:
 /// - members that are absolute, have empty or ".." components, or are duplicates

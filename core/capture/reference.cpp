@@ -30,6 +30,7 @@ Result<OpenedView> open_at(Result<std::unique_ptr<ReplayKernelView>> capture, co
   if (!capture) return std::move(capture.error());
   if (auto selected = select_poll(**capture, reference); !selected) return std::move(selected.error());
   ReplayKernelView* const view = capture->get();
+  for (std::string& note : view->notes()) notes.push_back(std::move(note));
   return OpenedView{.view = *std::move(capture), .capture = view, .notes = std::move(notes)};
 }
 

@@ -263,12 +263,4 @@ Result<void> ReplayKernelView::keep_open(std::string_view path) {
   return kind ? Result<void>() : kind.error();
 }
 
-Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory, std::uint64_t max_bytes) {
-  auto files = open_directory_files(directory);
-  if (!files) return files.error();
-  auto memory = load_into_memory(**files, max_bytes);
-  if (!memory) return memory.error();
-  return ReplayKernelView::open(*std::move(memory));
-}
-
 }  // namespace memstat

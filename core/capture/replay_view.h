@@ -28,6 +28,8 @@ class ReplayKernelView final : public KernelView {
   static Result<std::unique_ptr<ReplayKernelView>> open(std::unique_ptr<CaptureFiles> files);
 
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
+  /// What of the capture is left out because it is damaged, for display.
+  [[nodiscard]] std::vector<std::string> notes() const { return files_->notes(); }
   /// At least 1.
   [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }
   /// Polls are numbered from 0, oldest first, regardless of directory numbers. Errors: kNotPresent if out of range.
@@ -71,11 +73,6 @@ class ReplayKernelView final : public KernelView {
   std::vector<Poll> polls_;
   std::atomic<const Poll*> selected_;  // points into polls_, which does not change
 };
-
-/// Reads all of a capture in a directory, for a process about to lose the right to read it. Errors: those of
-/// ReplayKernelView::open and of the files; kData if it exceeds `max_bytes`.
-Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory,
-                                                                 std::uint64_t max_bytes = kMaxCaptureBytes);
 
 /// Whether `name` names a poll's directory: six digits, or more without a leading zero.
 bool is_poll_directory(std::string_view name);

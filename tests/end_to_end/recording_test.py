@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recordings as made by an operator: which directories are continued or rejected, slow and full disks, restarts, archives that expand."""
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -361,6 +362,90 @@ class Replay(Recording):
         with program.Daemon("--replay", long, "--replay-speed", "1000") as daemon:
             daemon.wait_log("the replay has ended")
             self.assertTrue(daemon.page().series("memstat_type_bytes", type="dentry"), "in the sandbox, too")
+
+
+class TimeLine(unittest.TestCase):
+    """Archives in a directory are one capture."""
+
+    def setUp(self):
+        self.directory = self.enterContext(program.temporary_directory())
+        self.line = os.path.join(self.directory, "line")
+        os.mkdir(self.line)
+
+    def pack(self, name, actives, start):
+        """An archive with a poll for each number of open files, ten seconds apart, the first at `start` seconds."""
+        polls = [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("filp", active=active, objects=4000))} for active in actives]
+        capture = captures.write_capture(os.path.join(self.directory, "capture"), polls)
+        for i in range(len(polls)):
+            second = start + 10 * i
+            captures.write_file(os.path.join(capture, f"{i:06d}", "poll.yaml"),
+                                f"label: \"\"\nrealtime: 2026-11-20T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z\n"
+                                f"monotonic_ns: {(second + 1) * 1_000_000_000}\n".encode())
+        with tarfile.open(os.path.join(self.line, name), "w") as archive:
+            archive.add(capture, "capture")
+        shutil.rmtree(capture)
+
+    def files(self, *arguments):
+        done = ctl.run("types", "filp", "--csv", "--from", self.line, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head, row = (line.split(",") for line in done.stdout.splitlines())
+        return int(row[head.index("objects")])
+
+    def test_a_moment_of_it(self):
+        self.pack("b.tar", [300, 400], 60)
+        self.pack("a.tar", [100, 200], 0)
+        self.assertEqual(self.files(), 400)
+        self.assertEqual(self.files("--at", "2026-11-20T00:00:15Z"), 200)
+        self.assertEqual(self.files("--at", "2026-11-20T00:01:00Z"), 300)
+        early = ctl.run("types", "--from", self.line, "--at", "2026-11-19T00:00:00Z")
+        self.assertEqual(early.returncode, 1)
+        self.assertIn("begins at 2026-11-20T00:00:00Z", early.stderr)
+
+    def test_two_moments_are_compared(self):
+        self.pack("a.tar", [100, 200], 0)
+        self.pack("b.tar", [300, 400], 60)
+        done = ctl.run("diff", "--from", self.line, "--at", "2026-11-20T00:00:12Z", "--and", "2026-11-20T00:01:05Z", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([change["objects_change"] for change in json.loads(done.stdout)["changes"] if change["type"] == "filp"], [100])
+
+    def test_growth_is_that_of_all_archives(self):
+        self.pack("a.tar", range(1000, 2000, 100), 0)
+        self.pack("b.tar", range(2000, 3000, 100), 100)
+        done = ctl.run("leaks", "--from", self.line, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["polls"], [row["type"] for row in answer["growing"]]), (20, ["filp"]))
+        late = json.loads(ctl.run("leaks", "--from", self.line, "--json", "--since", "95s").stdout)
+        self.assertEqual(late["polls"], 10)
+
+    def test_what_was_before_a_start_of_the_machine_is_not_compared(self):
+        self.pack("a.tar", range(3000, 2000, -100), 3600)
+        self.pack("b.tar", range(1000, 2000, 100), 0)
+        for name, day in (("a.tar", "19"), ("b.tar", "20")):
+            path = os.path.join(self.line, name)
+            with open(path, "rb") as file:
+                text = file.read()
+            with open(path, "wb") as file:
+                file.write(text.replace(b"2026-11-20", b"2026-11-" + day.encode()))
+        done = ctl.run("leaks", "--from", self.line, "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["polls"]), (0, 10), done.stderr)
+        self.assertIn("polls before 2026-11-20T00:00:00Z are not compared", done.stderr)
+
+    def test_only_a_capture_has_a_past(self):
+        done = ctl.run("types", "--at", "1h")
+        self.assertEqual((done.returncode, "only with --from CAPTURE" in done.stderr), (2, True))
+
+    def test_a_thinned_recording_goes_on(self):
+        output = os.path.join(self.directory, "weeks")
+        for count in (2, 4):
+            done = ctl.run("record", "--thin", output, "--count", "2", "--interval", "100ms")
+            self.assertIn(done.returncode, (0, 3), done.stderr)  # 3: not as root
+            listed = ctl.run("replay", output, "--list", "--json")
+            self.assertEqual(listed.returncode, 0, listed.stderr)
+            self.assertEqual(len(json.loads(listed.stdout)["polls"]), count)
+        self.assertTrue(all(name.endswith("Z.tar.zst") for name in os.listdir(output)), os.listdir(output))
+        refused = ctl.run("record", "--thin", self.directory, "--count", "1")
+        self.assertEqual((refused.returncode, "name a new one" in refused.stderr), (1, True), refused.stderr)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ constexpr auto kDiffOptions =
     joined(std::array{kKernelOption, kFromServerOption, kVerboseOption, kState,
                       window_option("Changes of this kernel, or of --from, within this time"),
                       valued(
-                          "--and", "TIME", "Of a server: the second state is that at this time; now by default",
+                          "--and", "TIME", "With --at: the second state is that at this time; the last by default",
                           [](CommandLine& line, const std::string& text) { line.later = moment_of(text); }, check_moment)},
            joined(kServerOptions, kReportOptions));
 
@@ -119,7 +119,7 @@ std::string wait_for_poll(const std::string& url, std::int64_t last_ns, Sample& 
 
 Report run_diff(const CommandLine& options) {
   const std::string from = options.from.value_or("live");
-  const bool is_of_past = is_prometheus(from);
+  const bool is_of_past = options.server.at.has_value();
   const bool is_over_time = options.states.empty() && !is_of_past;
   const State before = state_of(open_source(options.states.empty() ? from : options.states[0], options.server));
   if (before.sample.is_failed()) return {.problem = before.sample.problem};

@@ -71,8 +71,8 @@ GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report&
 constexpr auto kLeaksOptions = joined(
     std::array{kKernelOption, kFromServerOption, kVerboseOption,
                valued("--for,--since,--seconds", "DURATION",
-                      "How long to watch a live kernel, 1m by default, or how far back to look in a memstatd or a server,\n"
-                      "2h by default",
+                      "How long to watch a live kernel, 1m by default, or how far back to look: 2h in a\n"
+                      "memstatd or a server and all of a capture by default",
                       set_window, check_window),
                interval_option("Time between two reads of a live kernel: a thirtieth of that, at least 100ms"),
                flag("--hosts", "Of a server: what grows on some hosts, or on one kernel release, and not on the others",
@@ -86,7 +86,10 @@ Report run_leaks(const CommandLine& options) {
   if (options.is_of_fleet) return fleet_leaks_report(options, static_cast<double>(leaks.remembered_seconds));
   const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
-  if (opened.source->poll_count() == 0) {
+  if (opened.source->poll_count() != 0) {
+    const auto seconds = options.window_ns ? std::optional(leaks.remembered_seconds) : std::nullopt;
+    leaks.walk.first = std::max(leaks.walk.first, opened.source->first_poll_since(seconds));
+  } else {
     const std::int64_t window_ns = options.window_ns.value_or(60 * kOneSecond);
     leaks.walk.interval_ns = options.interval_ns.value_or(std::max(window_ns / 30, kOneSecond / 10));
     leaks.walk.count = static_cast<std::uint64_t>(window_ns / leaks.walk.interval_ns + 1);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/command_line_help.h"
+#include "core/kernel/open_view.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
@@ -39,10 +40,14 @@ std::string contradiction_of_server(const CommandLine& options, const std::strin
     if (options.command != &kDiffCommand) return {};
     return server.at && !options.window_ns ? "" : "diff: of a server give --at TIME, and --and TIME for the second state";
   }
-  if (server.at || options.later || !server.host.empty() || !server.match.empty() || !server.headers.empty()) {
-    return "--at, --and, --host, --match, --headers: only with --from prometheus:URL";
+  if (!server.host.empty() || !server.match.empty() || !server.headers.empty()) {
+    return "--host, --match, --headers: only with --from prometheus:URL";
   }
-  return options.is_of_fleet ? "--hosts: only with --from prometheus:URL" : "";
+  if ((server.at || options.later) && (from.empty() || from == kLiveReference || is_url(from))) {
+    return "--at, --and: only with --from CAPTURE or prometheus:URL";
+  }
+  if (!options.is_of_fleet || (options.command == &kTopCommand && !options.hosts.empty() && is_url(from))) return {};
+  return "--hosts: only with --from prometheus:URL" + std::string(options.command == &kTopCommand ? " or URLs" : "");
 }
 
 /// Returns an error for options that are valid on their own but contradict each other; otherwise "".
@@ -58,11 +63,11 @@ std::string contradiction(const CommandLine& options) {
   const std::string& from = options.hosts.empty() ? options.from.value_or("") : options.hosts.front();
   if (std::string problem = contradiction_of_server(options, from); !problem.empty()) return problem;
   const bool is_of_server = is_prometheus(from);
-  if (options.command == &kDiffCommand && options.states.size() != 2 && !options.window_ns && !is_of_server) {
+  if (options.command == &kDiffCommand && options.states.size() != 2 && !options.window_ns && !options.server.at) {
     return "diff: give two captures or polls, BEFORE and AFTER, or --for 10s for this kernel now and later";
   }
   if (options.command == &kDiffCommand && options.from &&
-      (!options.states.empty() || (from != "live" && !is_url(from) && !is_of_server))) {
+      (!options.states.empty() || (from != kLiveReference && !is_url(from) && !options.server.at && !is_of_server))) {
     return "--from: with diff only a URL, or live, together with --for";
   }
   if (options.command == &kStacksCommand) {

@@ -90,6 +90,7 @@ struct CommandLine {
   std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; empty: the command's default.
   std::optional<std::uint64_t> count = {};       ///< Maximum number of reads.
   std::string output = {};                       ///< For the command record.
+  bool is_thinned = false;                       ///< For the command record.
   std::uint64_t max_bytes = 1ULL << 30U;         ///< For the command record: maximum size on disk; 0: no limit.
   std::string label = {};                        ///< For the command record.
   bool has_who = false;                          ///< For the command record.

@@ -20,6 +20,10 @@ constexpr std::array kRecordOptions{
     valued(
         "--max-size", "SIZE", "Maximum size on disk; the oldest polls are deleted. 1GiB by default, 0: no limit",
         [](CommandLine& line, const std::string& text) { line.max_bytes = parse_byte_size(text).value_or(0); }, check_size),
+    flag("--thin",
+         "Into a directory, for weeks: all polls of the last hour, one a minute\nof the last day, and one an hour before "
+         "that",
+         store<&CommandLine::is_thinned>),
     valued("--label", "TEXT", "A label for each poll", store<&CommandLine::label>),
     flag("--who",
          "Also record memstatctl who with the first and the last poll: names of\nprocesses and users, but no command lines",
@@ -73,7 +77,10 @@ Report run_record(const CommandLine& options) {
   if (std::string problem = check_output(options.output); !problem.empty()) return {.problem = problem};
   const KernelList list;
   StopSignals signals;
-  if (memstat_record_begin(list.get(), options.output.c_str(), options.max_bytes) != 0) return list.failure();
+  const auto begin = [&](memory_type_list& self) {
+    return self.begin_recording(options.output, options.max_bytes, options.is_thinned);
+  };
+  if (run_query(list.get(), begin) != 0) return list.failure();
   std::uint64_t polls = 0;
   std::string problem = record_polls(options, list, signals, polls);
   if (memstat_record_end(list.get()) != 0) problem += (problem.empty() ? "" : "; ") + list.failure().problem;
@@ -98,7 +105,8 @@ const Command kRecordCommand{"record",
                              Group::kCaptures,
                              "Records this machine's kernel as a capture, poll by poll",
                              "memstatctl record bug.tar.zst --count 30\n"
-                             "memstatctl record /var/tmp/night --interval 1m --max-size 300MiB --label night",
+                             "memstatctl record /var/tmp/night --interval 1m --max-size 300MiB --label night\n"
+                             "memstatctl record --thin /var/tmp/weeks",
                              kRecordOptions,
                              run_record};
 

@@ -106,7 +106,7 @@ inline constexpr std::array kServerOptions{
     valued("--match", "MATCHERS", "Of a server: hosts with these labels, as cluster=\"a\",site=~\"x|y\"",
            store<&CommandLine::server, &ServerOptions::match>, check_match),
     valued(
-        "--at", "TIME", "Of a server: at a past time, as 2h or 2026-11-28T12:00:00Z",
+        "--at", "TIME", "Of a server or a capture: at a past time, as 2h or 2026-11-28T12:00:00Z",
         [](CommandLine& line, const std::string& text) { line.server.at = moment_of(text); }, check_moment),
     valued("--headers", "FILE",
            "Of a server: lines of the request from this file: bearer: TOKEN,\nbasic: USER:PASSWORD, or X-Scope-OrgID: a; "

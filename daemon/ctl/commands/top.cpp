@@ -147,13 +147,17 @@ class FullScreen {
 
 constexpr auto kTopOptions =
     joined(std::array{kKernelOption, kFromHostsOption, interval_option("Time between two samples: 1s by default"),
-                      count_option("Print this number of samples as lines, instead of a full screen")},
+                      count_option("Print this number of samples as lines, instead of a full screen"),
+                      flag("--hosts", "A row for each host, as the command hosts", store<&CommandLine::is_of_fleet>)},
            kServerOptions);
 
 Report run_top(const CommandLine& options) {
+  if (options.is_of_fleet) return top_of_hosts(options);
   OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
-  TopReader reader(std::move(opened.source), first_poll_of(options.from), title_of(options));
+  const std::size_t polls = opened.source->poll_count();
+  const std::size_t first_poll = options.server.at && polls != 0 ? polls - 1 : first_poll_of(options.from);
+  TopReader reader(std::move(opened.source), first_poll, title_of(options));
   TopModel model;
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
   if (!is_terminal || options.count) return plain_top(options, reader, model);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/capture/manifest.h"
 #include "core/capture/replay_view.h"
 #include "core/diagnosis/culprits.h"
 #include "core/kernel/open_view.h"
@@ -94,9 +95,22 @@ std::optional<MachineMemory> memory_of(const Snapshot& snapshot) {
   return memory;
 }
 
+/// The first poll of the capture after the last start of the machine before `poll`. The monotonic clock begins anew then.
+std::size_t first_since_boot(const ReplayKernelView& capture, std::size_t poll) {
+  constexpr std::int64_t kMostStepNs = 600LL * 1'000'000'000;  // of the realtime clock while the machine runs
+  for (; poll > 0; --poll) {
+    const PollInfo& before = capture.poll_info(poll - 1);
+    const PollInfo& after = capture.poll_info(poll);
+    const std::int64_t passed_ns = after.monotonic_ns - before.monotonic_ns;
+    if (passed_ns < 0 || after.realtime_ns - before.realtime_ns - passed_ns > kMostStepNs) break;
+  }
+  return poll;
+}
+
 class EngineSource final : public ReportSource {
  public:
-  EngineSource(OpenedView opened, std::string reference)
+  /// `at`: the state of a capture at that time, in seconds since 1970, with the polls until then. Check problem().
+  EngineSource(OpenedView opened, std::string reference, std::optional<double> at)
       : reference_(std::move(reference)),
         capture_(opened.capture),
         notes_(std::move(opened.notes)),
@@ -104,16 +118,27 @@ class EngineSource final : public ReportSource {
         poller_(view_, system_clock(), metrics_, pool_, engine_config(is_live()), options()) {
     if (capture_ != nullptr) {
       wanted_ = capture_->selected_poll();
+      end_ = capture_->poll_count();
+      if (at) end_at(static_cast<std::int64_t>(*at * 1e9));
       (void)capture_->select_poll(0);
     }
     poller_.open_sources();
   }
+
+  /// Why there is nothing to read; "" if there is.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
   Sample read() override {
     poll();
     snapshot_ = pool_.current();
     Sample sample;
     sample.notes = notes_;
+    if (capture_ != nullptr) {
+      if (const std::size_t first = first_since_boot(*capture_, wanted_); first != 0) {
+        sample.notes.push_back("polls before " + format_iso8601_utc(capture_->poll_info(first).realtime_ns) +
+                               " are not compared with these: the machine was started anew, or slept");
+      }
+    }
     if (snapshot_ == nullptr) {
       sample.problem = why(std::bad_alloc());
       return sample;
@@ -188,15 +213,34 @@ class EngineSource final : public ReportSource {
     return findings.empty() ? std::nullopt : std::optional(findings.front());
   }
 
-  [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
+  [[nodiscard]] std::size_t poll_count() override { return end_; }
+  [[nodiscard]] std::size_t first_poll_since(std::optional<std::int64_t> seconds) override {
+    if (end_ == 0) return 0;
+    std::size_t first = first_since_boot(*capture_, end_ - 1);
+    const std::int64_t last_ns = capture_->poll_info(end_ - 1).monotonic_ns;
+    while (seconds && first + 1 < end_ && last_ns - capture_->poll_info(first).monotonic_ns > *seconds * 1'000'000'000)
+      ++first;
+    return first;
+  }
   std::string select_poll(std::size_t poll) override {
     if (capture_ == nullptr) return ReportSource::select_poll(poll);
-    if (poll >= capture_->poll_count()) return "there is no poll " + std::to_string(poll) + " in " + reference_;
+    if (poll >= end_) return "there is no poll " + std::to_string(poll) + " in " + reference_;
     wanted_ = poll;
     return {};
   }
 
  private:
+  /// Leaves out the polls after that time.
+  void end_at(std::int64_t realtime_ns) {
+    const std::int64_t begin_ns = capture_->poll_info(0).realtime_ns;
+    if (realtime_ns < begin_ns) {
+      problem_ =
+          reference_ + " begins at " + format_iso8601_utc(begin_ns) + ", later than --at " + format_iso8601_utc(realtime_ns);
+      return;
+    }
+    while (capture_->poll_info(end_ - 1).realtime_ns > realtime_ns) --end_;
+    wanted_ = end_ - 1;
+  }
   [[nodiscard]] bool is_live() const { return reference_ == kLiveReference; }
   [[nodiscard]] Poller::Options options() const {
     Poller::Options options{.is_replay = !is_live(), .everything = true};
@@ -227,18 +271,19 @@ class EngineSource final : public ReportSource {
   }
 
   /// Polls a kernel once; a capture from its last poll up to the wanted one, because a poll contains only the sources
-  /// that were due.
+  /// that were due, but none from before the machine was started.
   void poll() {
     if (capture_ == nullptr) {
       ++polls_;
       (void)poller_.poll(view_->clock().monotonic_ns());
       return;
     }
-    if (wanted_ + 1 < next_) next_ = 0;
-    polls_ = wanted_ + 1;
+    const std::size_t first = first_since_boot(*capture_, wanted_);
+    if (wanted_ + 1 < next_ || next_ < first) next_ = first;
+    polls_ = wanted_ + 1 - first;
     Progress progress;
     for (; next_ <= wanted_; ++next_) {
-      if (next_ == 0) poller_.forget_everything();
+      if (next_ == first) poller_.forget_everything();
       (void)capture_->select_poll(next_);  // within poll_count()
       (void)poller_.poll(capture_->poll_info(next_).monotonic_ns);
       if (next_ < wanted_)
@@ -255,7 +300,9 @@ class EngineSource final : public ReportSource {
   SnapshotPool pool_;
   Poller poller_;
   std::shared_ptr<const RenderedSnapshot> snapshot_;
-  std::size_t wanted_ = 0;  // number of polls of the capture
+  std::string problem_;
+  std::size_t end_ = 0;     // of the polls of the capture that count
+  std::size_t wanted_ = 0;  // one of them
   std::size_t next_ = 0;
   std::size_t polls_ = 0;  // in the history
 };
@@ -281,7 +328,10 @@ OpenedSource open_source(const std::optional<std::string>& from, const ServerOpt
   if (!max_bytes) return {.source = nullptr, .problem = to_string(max_bytes.error())};
   auto opened = open_view(reference, {.max_bytes = *max_bytes});
   if (!opened) return {.source = nullptr, .problem = to_string(opened.error())};
-  return {.source = std::make_unique<EngineSource>(*std::move(opened), reference), .problem = {}};
+  auto source = std::make_unique<EngineSource>(*std::move(opened), reference, server.at);
+  std::string problem = source->problem();
+  if (!problem.empty()) return {.source = nullptr, .problem = std::move(problem)};
+  return {.source = std::move(source), .problem = {}};
 }
 
 }  // namespace memstat::ctl

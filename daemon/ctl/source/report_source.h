@@ -102,6 +102,8 @@ class ReportSource : public Interface {
 
   /// Number of polls in the capture; 0: not a capture, and each read() returns a later state.
   [[nodiscard]] virtual std::size_t poll_count() { return 0; }
+  /// The first poll of a capture in the last `seconds` before its last one, or at all, and since the machine was started.
+  [[nodiscard]] virtual std::size_t first_poll_since(std::optional<std::int64_t> /*seconds*/) { return 0; }
   /// Selects the poll for read(), below poll_count(). Returns "" or an error.
   virtual std::string select_poll(std::size_t /*poll*/) { return "this is not a capture, so it has no polls to select"; }
 

@@ -44,7 +44,11 @@ struct SmallCapture {
     auto opened = open_capture(directory.path());
     ASSERT_TRUE(opened) << to_string(opened.error());
     check(**opened);
-    auto loaded = load_capture_directory(directory.path());
+    auto opened_files = open_capture_files(directory.path());
+    ASSERT_TRUE(opened_files) << to_string(opened_files.error());
+    auto held = load_into_memory(**opened_files, kMaxCaptureBytes);
+    ASSERT_TRUE(held) << to_string(held.error());
+    auto loaded = ReplayKernelView::open(*std::move(held));
     ASSERT_TRUE(loaded) << to_string(loaded.error());
     std::filesystem::remove_all(directory.path());  // it is no longer needed
     check(**loaded);
