@@ -24,7 +24,10 @@ namespace {
 class HostScreen {
  public:
   HostScreen(const CommandLine& options, std::chrono::nanoseconds interval)
-      : options_(options), interval_(interval), model_(options.hosts.front(), interval), next_(system_clock().now()) {}
+      : options_(options),
+        interval_(interval),
+        model_(options.hosts.size() == 1 ? options.hosts.front() : std::string(), interval),
+        next_(system_clock().now()) {}
 
   [[nodiscard]] const std::string& problem() const { return screen_.problem(); }
 

@@ -84,7 +84,7 @@ TopAction HostModel::press(const KeyPress& press) {
 }
 
 std::string HostModel::title() const {
-  std::string text = "top --hosts  " + from_;
+  std::string text = "top --hosts" + (from_.empty() ? "" : "  " + from_);
   if (rows_.size() > 1) text += "  " + std::to_string(rows_.size() - 1) + (rows_.size() == 2 ? " host" : " hosts");
   text += std::string(", ") + kOrders[order_].words;
   if (is_paused_) return text + ", paused";

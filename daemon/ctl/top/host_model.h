@@ -15,7 +15,7 @@ namespace memstat::ctl {
 /// The state of top --hosts.
 class HostModel {
  public:
-  /// `from`: where the rows come from, for display.
+  /// `from`: the origin of the rows, for display; "" for several.
   HostModel(std::string from, std::chrono::nanoseconds interval) : from_(std::move(from)), interval_(interval) {}
 
   /// `view` in the chosen order, for a screen of that width.
