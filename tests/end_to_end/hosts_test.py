@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl hosts: a real Prometheus over memstatds gives the same rows as the memstatds themselves; hosts that are silent are rows;
+"""memstatctl hosts: a real Prometheus over memstatds, and a VictoriaMetrics, give what the memstatds give themselves; hosts that are silent are rows;
 what is given cannot change a query; and each server that is not a Prometheus gets one line."""
 import contextlib
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -54,11 +55,15 @@ class OfAPrometheus(unittest.TestCase):
         directory = cls.stack.enter_context(program.temporary_directory())
         try:
             server = cls.stack.enter_context(prometheus_server.Prometheus(directory, None, config=CONFIG.format(targets=targets)))
+            cls.servers = {"Prometheus": f"prometheus:http://{server.address}"}
+            if shutil.which("victoria-metrics"):
+                victoria = cls.stack.enter_context(prometheus_server.VictoriaMetrics(directory, CONFIG.format(targets=targets)))
+                cls.servers["VictoriaMetrics"] = f"prometheus:http://{victoria.address}"
             program.wait_until(lambda: len(server.query("memstat_kernel_info")) == 3, server.log)
         finally:
             leaving.kill()
         program.wait_until(lambda: len(server.query("memstat_kernel_info")) == 2, server.log)
-        cls.addresses, cls.server = addresses, f"prometheus:http://{server.address}"
+        cls.addresses, cls.server = addresses, cls.servers["Prometheus"]
         # The last scrape of a replay that has ended repeats, so that both ways see the same poll.
         program.wait_until(lambda: server.query('memstat_finding{cause="mbuf_limit"} > 0'), server.log)
 
@@ -93,39 +98,45 @@ class OfAPrometheus(unittest.TestCase):
                 self.assertCountEqual(of_host, alone)
             self.assertEqual({row["host"] for row in rows}, set(self.addresses[:2]))
 
-    def both(self, address, *arguments):
-        """The documents of a command from the server and from the host itself."""
-        server = run(*arguments, "--json", "--from", self.server, "--host", address)
+    def both(self, asked, address, *arguments):
+        """The documents of a command from a server and from the host itself."""
+        server = run(*arguments, "--json", "--from", asked, "--host", address)
         alone = run(*arguments, "--json", "--from", address)
         self.assertEqual(server.returncode, alone.returncode, (server.stderr, alone.stderr))
         return json.loads(server.stdout), json.loads(alone.stdout)
 
     def test_one_host_is_shown_as_by_itself(self):
+        for name, asked in self.servers.items():
+            with self.subTest(name):
+                print(f"{name}: {self.compared(asked)} values of types and limits, 0 different")
+
+    def compared(self, asked):
+        """Compares what a server and two hosts say. Returns the number of values of types and limits."""
         compared = 0
         for address in self.addresses[:2]:
             for report in ("types", "limits"):
-                server, alone = self.both(address, report)
+                server, alone = self.both(asked, address, report)
                 for row in alone[report]:
                     row.pop("also", None)  # no label has the other names of a cache
                 self.assertEqual(server[report], alone[report])
                 compared += sum(len(row) for row in server[report])
             largest = alone["limits"][0]
-            server, alone = self.both(address, "show", f"{largest['allocator']}/{largest['type']}")
+            server, alone = self.both(asked, address, "show", f"{largest['allocator']}/{largest['type']}")
             for name in ("history", "also"):
                 server.pop(name, None), alone.pop(name, None)
             self.assertEqual(server, alone)
-            server, alone = self.both(address, "why")
+            server, alone = self.both(asked, address, "why")
             words = [sorted((one["severity"], one["cause"], one["certainty"], one["headline"].split(":")[0], one["next"][0].split(";")[0])
                             for one in document["findings"]) for document in (server, alone)]
             # The daemon damps its series: what is possible waits for another poll, and figures of a headline stay for ten minutes.
             self.assertEqual(*([one for one in found if one[2] == "confirmed"] for found in words))
             tables = [run("top", "--count", "1", "--from", *source).stdout.partition("ALLOC ")[2]
-                      for source in ((self.server, "--host", address), (address,))]
+                      for source in ((asked, "--host", address), (address,))]
             self.assertEqual(*([line.split()[:5] for line in table.splitlines()] for table in tables))
             self.assertGreater(tables[0].count("\n"), 20)
-            done = run("watch", f"{largest['allocator']}/{largest['type']}", "--count", "1", "--from", self.server, "--host", address)
+            done = run("watch", f"{largest['allocator']}/{largest['type']}", "--count", "1", "--from", asked, "--host", address)
             self.assertEqual(done.returncode, 0, done)
-        print(f"{compared} values of types and limits, 0 different")
+        return compared
 
     def test_a_command_of_one_host_asks_few_queries_and_needs_one_host(self):
         done = run("types", "--from", self.server, "--host", self.addresses[1], "--verbose")

@@ -103,11 +103,13 @@ class Prometheus(LoopbackServer):
 
 
 class VictoriaMetrics(LoopbackServer):
-    """A single-node VictoriaMetrics on loopback."""
+    """A single-node VictoriaMetrics on loopback. `config`: of Prometheus, for what it scrapes; "": nothing."""
 
-    def __init__(self, directory):
-        super().__init__("victoria-metrics", directory, "", lambda address: [
-            "victoria-metrics", f"-storageDataPath={directory}/victoria", f"-httpListenAddr={address}", "-retentionPeriod=1y"])
+    def __init__(self, directory, config=""):
+        scraping = [f"-promscrape.config={directory}/victoria-metrics.yml"] if config else []
+        super().__init__("victoria-metrics", directory, config, lambda address: [
+            "victoria-metrics", f"-storageDataPath={directory}/victoria", f"-httpListenAddr={address}", "-retentionPeriod=1y",
+            "-search.latencyOffset=0s", "-search.disableCache", *scraping])
 
     def load(self, text):
         """Stores samples in OpenMetrics, whose timestamps are seconds."""
