@@ -186,6 +186,41 @@ class OfAPrometheus(unittest.TestCase):
         self.assertEqual(run("hosts", "--from", self.server, "--at", "yesterday").returncode, 2)
 
 
+@prometheus_server.needs_prometheus
+class OfGrowth(unittest.TestCase):
+    """A memstatd that replays two growing types while it is scraped."""
+
+    POLLS, SECOND = 24, 1_000_000_000
+
+    def test_leaks_are_those_of_the_host_itself(self):
+        directory = self.enterContext(program.temporary_directory())
+        polls = [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("filp", active=1000 + 50 * i, objects=4000, size=256),
+                                                        captures.slabinfo_line("task_struct", active=100 + 7 * i, objects=400, size=4096),
+                                                        captures.slabinfo_line("kmalloc-64", active=3000, objects=4000))}
+                 for i in range(self.POLLS)]
+        capture = captures.write_capture(os.path.join(directory, "capture"), polls, apart_ns=self.SECOND)
+        config = CONFIG.replace("2s", "1s")
+        with program.Daemon("--replay", capture, "--tier", "full", "--interval", "1s") as daemon:
+            address = f"{daemon.host}:{daemon.port}"
+            targets = f"      - {{targets: ['{address}']}}"
+            with prometheus_server.Prometheus(directory, None, config=config.format(targets=targets)) as server:
+                daemon.wait_log("the replay has ended")
+                last = f'memstat_type_objects{{type="filp"}} == {1000 + 50 * (self.POLLS - 1)}'
+                program.wait_until(lambda: server.query(last), server.log)
+                alone = self.rows("--from", address)
+                asked = self.rows("--from", f"prometheus:http://{server.address}", "--since", f"{self.POLLS}s")
+        self.assertEqual(sorted(alone), ["slab/filp", "slab/task_struct"])
+        self.assertEqual({name: row["now"] for name, row in asked.items()}, {name: row["now"] for name, row in alone.items()})
+        for name, row in asked.items():
+            # Scrapes begin after the first poll, and end a little after the last.
+            self.assertAlmostEqual(row["per_second"] / alone[name]["per_second"], 1, delta=0.25, msg=name)
+
+    def rows(self, *arguments):
+        done = run("leaks", "--json", *arguments)
+        self.assertEqual(done.returncode, 0, done)
+        return {f"{row['allocator']}/{row['type']}": row for row in json.loads(done.stdout)["growing"]}
+
+
 class OfOthers(unittest.TestCase):
     def test_a_password_is_sent_from_a_file_and_never_printed(self):
         requests = []

@@ -368,7 +368,7 @@ void PrometheusSource::add_series(const Series& series,
 GrowthAnswer PrometheusSource::growth(std::int64_t seconds) {
   GrowthAnswer failed;
   const std::string window = "[" + std::to_string(seconds) + "s]";
-  const SeriesAnswer scrapes = query("count_over_time(memstat_memory_total_bytes{" + host_ + "}" + window + ")");
+  const SeriesAnswer scrapes = query("sum(count_over_time(memstat_kernel_info{" + host_ + "}" + window + "))");
   failed.problem = scrapes.problem;
   if (!failed.problem.empty() || scrapes.series.empty()) return failed;
   const auto polls = static_cast<std::size_t>(std::max(1.0, scrapes.series.front().value));
