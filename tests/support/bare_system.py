@@ -166,9 +166,13 @@ class BareSystem:
         os.chmod(self.path(self.home), 0o700)
         copy_tree(self.path(self.clone))
         if self._cache:
+            os.makedirs(self._cache, exist_ok=True)
             os.mkdir(self.path(self.home + "/.cache"))
         if self.account != "root":
             subprocess.run(["chroot", self.root, "chown", "-R", f"{self.account}:", self.home], check=True)
+            if self._cache:
+                home = os.stat(self.path(self.home))
+                os.chown(self._cache, home.st_uid, home.st_gid)
         try:
             self._start()
         except BaseException:
