@@ -97,12 +97,12 @@ std::optional<MachineMemory> memory_of(const Snapshot& snapshot) {
 
 /// The first poll of the capture after the last start of the machine before `poll`. The monotonic clock begins anew then.
 std::size_t first_since_boot(const ReplayKernelView& capture, std::size_t poll) {
-  constexpr std::int64_t kMostStepNs = 600LL * 1'000'000'000;  // of the realtime clock while the machine runs
+  constexpr std::int64_t kMaxStepNs = 600LL * 1'000'000'000;  // of the realtime clock while the machine runs
   for (; poll > 0; --poll) {
     const PollInfo& before = capture.poll_info(poll - 1);
     const PollInfo& after = capture.poll_info(poll);
     const std::int64_t passed_ns = after.monotonic_ns - before.monotonic_ns;
-    if (passed_ns < 0 || after.realtime_ns - before.realtime_ns - passed_ns > kMostStepNs) break;
+    if (passed_ns < 0 || after.realtime_ns - before.realtime_ns - passed_ns > kMaxStepNs) break;
   }
   return poll;
 }
