@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread_name.h"
 #include "daemon/ctl/commands/reports.h"
+#include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/top/host_model.h"
 #if defined(MEMSTAT_HAVE_TOP)
 #include "daemon/ctl/top/screen.h"
@@ -27,7 +28,9 @@ class HostScreen {
       : options_(options),
         interval_(interval),
         model_(options.hosts.size() == 1 ? options.hosts.front() : std::string(), interval),
-        next_(system_clock().now()) {}
+        next_(system_clock().now()) {
+    hide_waiting();
+  }
 
   [[nodiscard]] const std::string& problem() const { return screen_.problem(); }
 

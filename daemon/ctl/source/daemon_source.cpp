@@ -46,7 +46,7 @@ class DaemonSource final : public ReportSource {
   explicit DaemonSource(HttpUrl url) : url_(std::move(url)) {}
 
   Sample read() override {
-    deadline_ = http_deadline();
+    deadline_ = http_deadline(url_);
     failure_.clear();
     HttpAnswer answer;
     Sample sample;
@@ -141,7 +141,7 @@ class DaemonSource final : public ReportSource {
   }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     if (!failure_.empty()) return failure_;
-    if (system_clock().now() >= deadline_) deadline_ = http_deadline();
+    if (system_clock().now() >= deadline_) deadline_ = http_deadline(url_);
     HttpResult result = http_get(url_, path, etag, deadline_);
     failure_ = result.problem;
     if (!result.problem.empty()) return std::move(result.problem);
@@ -172,7 +172,7 @@ OpenedSource open_daemon(const std::string& url) {
 DaemonAnswer ask_daemon(const std::string& url, std::string_view path) {
   const ParsedUrl parsed = parse_url(url);
   if (!parsed.problem.empty()) return {.text = {}, .problem = parsed.problem};
-  HttpResult result = http_get(parsed.url, path, {}, http_deadline());
+  HttpResult result = http_get(parsed.url, path, {}, http_deadline(parsed.url));
   if (result.problem.empty()) result.problem = refusal_of(parsed.url, path, result.answer);
   return {.text = std::move(result.answer.body), .problem = std::move(result.problem)};
 }

@@ -26,6 +26,15 @@ constexpr std::size_t kMaxTypes = 24;
 constexpr std::size_t kMaxSeries = 8000;
 /// Bytes that a type must gain in each part of the window, per second, on a host, to be compared.
 constexpr double kMinBytesPerSecond = 400;
+/// Multiples of the usual growth in a time as long as the window, below which growth on a host is chance. Amounts drift:
+/// what a host gains in an hour is more than what it gains in ten minutes six times by turns up and down.
+constexpr double kMinDeviations = 4;
+/// Windows whose usual growth is asked for: a day has several of them.
+constexpr double kMaxDriftWindow = kDay / 4;
+/// Hosts that a question names; for more it asks about all.
+constexpr std::size_t kMaxNamedHosts = 100;
+/// Seconds that a server may take for one query.
+constexpr int kPatienceSeconds = 60;
 /// The share of hosts that may have booted within the window; it is shortened for more.
 constexpr double kMaxBooted = 0.1;
 /// Values are averages over this time, so that one scrape is not evidence.
@@ -41,6 +50,9 @@ std::string exactly(std::string_view text) {
   return quoted;
 }
 
+/// A regular expression, quoted, of several.
+std::string any_of(const std::set<std::string>& expressions) { return quoted_string(separated(expressions, "|")); }
+
 std::string seconds_text(double seconds) { return std::to_string(std::llround(seconds)) + "s"; }
 
 bool is_compared(const std::string& allocator, const std::string& type) {
@@ -52,7 +64,9 @@ bool is_compared(const std::string& allocator, const std::string& type) {
 class Asker {
  public:
   Asker(PrometheusServer& server, double seconds, const std::string& group_by)
-      : server_(server), window_(std::max(seconds, kMinWindow)), group_by_(group_by) {}
+      : server_(server), window_(std::max(seconds, kMinWindow)), group_by_(group_by) {
+    server_.set_patience(kPatienceSeconds);
+  }
 
   FleetLeaks run() {
     find_hosts();
@@ -65,6 +79,7 @@ class Asker {
       std::erase_if(type.series, [](const FleetSeries& series) { return !series.amounts.back(); });
     }
     all_.leaks = find_fleet_leaks({.types = all_.types, .groups = groups_, .part_seconds = part()});
+    if (window_ <= kMaxDriftWindow) leave_out_drift();
     return std::move(all_);
   }
 
@@ -93,6 +108,7 @@ class Asker {
     for (const auto& [of_host, series] : hosts) {
       places_[of_host] = labels.size();
       labels.push_back(of_host);
+      instances_.push_back(series->label("instance"));
       groups_.push_back(series->label(group_by_.c_str()));
     }
     all_.hosts = host_names(labels);
@@ -163,7 +179,6 @@ class Asker {
         allocators.insert(exactly(all_.types[i].allocator));
         names.insert(exactly(all_.types[i].name));
       }
-      const auto any_of = [](const std::set<std::string>& texts) { return quoted_string(separated(texts, "|")); };
       ask("memstat_type_bytes" + server_.selector("allocator=~" + any_of(allocators) + ",type=~" + any_of(names)));
     }
     if (!good()) return;
@@ -192,6 +207,56 @@ class Asker {
     }
   }
 
+  /// Removes hosts whose growth is not more than they gain or lose by chance in so long a time.
+  void leave_out_drift() {
+    std::set<std::string> allocators, names, instances;
+    bool has_account = false;
+    for (const FleetLeak& leak : all_.leaks) {
+      if (leak.is_of_group) continue;
+      const FleetType& type = all_.types[leak.type];
+      if (type.allocator == kAccountAllocator) {
+        has_account = true;
+      } else {
+        allocators.insert(exactly(type.allocator));
+        names.insert(exactly(type.name));
+      }
+      for (const std::size_t host : leak.hosts) instances.insert(exactly(instances_[host]));
+    }
+    std::string more = instances.size() > kMaxNamedHosts ? "" : "instance=~" + any_of(instances);
+    if (!names.empty()) {
+      ask_drift("memstat_type_bytes" + server_.selector("allocator=~" + any_of(allocators) + ",type=~" + any_of(names) +
+                                                        (more.empty() ? "" : "," + more)));
+    }
+    if (has_account) ask_drift("memstat_unaccounted_bytes" + server_.selector(more));
+    for (FleetLeak& leak : all_.leaks) {
+      if (leak.is_of_group) continue;
+      std::erase_if(leak.hosts, [&](std::size_t host) {
+        const FleetSeries& series = all_.types[leak.type].series[host];
+        const auto before = series.amounts[kPastParts], after = series.amounts.back();
+        const auto drift = drifts_.find({leak.type, host});
+        return before && after && drift != drifts_.end() && *after - *before < kMinDeviations * drift->second;
+      });
+    }
+    std::erase_if(all_.leaks, [](const FleetLeak& leak) { return leak.hosts.empty(); });
+  }
+
+  /// Asks for the standard deviation of growth in the windows of the day before this one. In bytes, of which a leak that
+  /// began earlier gains as much in each.
+  void ask_drift(const std::string& amounts) {
+    const std::string window = seconds_text(window_);
+    const std::string average = "avg_over_time(" + amounts + kAverage;
+    const SeriesAnswer answer = query("stddev_over_time((" + average + ") - " + average + " offset " + window +
+                                      "))[1d:" + window + "] offset " + window + ")");
+    for (const Series& series : answer.series) {
+      FleetSeries* const found = series_of(series);
+      if (found == nullptr) continue;
+      for (std::size_t i = 0; i < all_.types.size(); ++i) {
+        const bool is_it = !all_.types[i].series.empty() && &all_.types[i].series[found->host] == found;
+        if (is_it) drifts_[{i, found->host}] = series.value;
+      }
+    }
+  }
+
   static double last_time(const SeriesAnswer& answer) {
     double last = 0;
     for (const Series& series : answer.series) last = std::max(last, series.points.back().seconds);
@@ -216,9 +281,11 @@ class Asker {
   PrometheusServer& server_;
   double window_;
   const std::string& group_by_;
-  std::map<LabelSet, std::size_t> places_;  // of hosts, by their labels
-  std::vector<std::string> groups_;         // of hosts
-  std::vector<double> boots_;               // seconds since 1970; 0: unknown
+  std::map<LabelSet, std::size_t> places_;                        // of hosts, by their labels
+  std::vector<std::string> instances_;                            // of hosts
+  std::map<std::pair<std::size_t, std::size_t>, double> drifts_;  // by type and host
+  std::vector<std::string> groups_;                               // of hosts
+  std::vector<double> boots_;                                     // seconds since 1970; 0: unknown
   std::set<std::string> warnings_;
   FleetLeaks all_;
 };

@@ -182,7 +182,7 @@ std::string plain_get(const HttpUrl& url, const std::string& request, TimePoint 
     error = connect_to(socket, *address, std::min(deadline, patience), line);
     if (error != 0) continue;
     error = exchange(socket.get(), request, deadline, line, bytes);
-    if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(kHttpSeconds) + " s";
+    if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(url.patience_s) + " s";
     break;
   }
   return error == 0 ? std::string() : words_of_errno(error, url);
@@ -253,7 +253,7 @@ std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
   return {};
 }
 
-TimePoint http_deadline() { return system_clock().now() + std::chrono::seconds(kHttpSeconds); }
+TimePoint http_deadline(const HttpUrl& url) { return system_clock().now() + std::chrono::seconds(url.patience_s); }
 
 void hide_waiting() { is_waiting_hidden = true; }
 
@@ -268,7 +268,7 @@ WaitingLine::~WaitingLine() {
 void WaitingLine::update() {
   if (!is_shown_ || is_waiting_hidden || !progress_.is_due()) return;
   const auto waited = std::chrono::floor<std::chrono::seconds>(system_clock().now() - begin_).count();
-  progress_.show("waiting for " + url_.for_logs + ": " + std::to_string(waited) + " of " + std::to_string(kHttpSeconds) +
+  progress_.show("waiting for " + url_.for_logs + ": " + std::to_string(waited) + " of " + std::to_string(url_.patience_s) +
                  " s");
 }
 

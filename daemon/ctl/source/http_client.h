@@ -26,6 +26,7 @@ struct HttpUrl {
   std::string for_logs;                   ///< The URL without user and password.
   std::vector<std::string> headers = {};  ///< More lines of the request: "X-Scope-OrgID: a".
   std::string_view server = "memstatd";   ///< The program that should answer, for display. Static.
+  int patience_s = 15;                    ///< Seconds until there must be an answer.
 };
 
 /// `problem` is "" for a valid URL, and only then.
@@ -56,10 +57,9 @@ inline constexpr std::size_t kMaxHttpBody = 64 * 1024 * 1024;
 /// Parses a complete answer, which is untrusted. Returns "" or an error.
 std::string parse_answer(std::string_view bytes, HttpAnswer& answer);
 
-/// Timeouts in seconds for the connection, and for all requests of a command, or of one refresh of its figures (name
-/// resolution has the system's timeout).
+/// Timeout in seconds of a connection. HttpUrl::patience_s is that of all requests of a command, or of one refresh of its
+/// figures. Name resolution has the system's timeout.
 inline constexpr int kHttpConnectSeconds = 5;
-inline constexpr int kHttpSeconds = 15;
 
 /// An answer, or an error.
 struct HttpResult {
@@ -71,8 +71,8 @@ struct HttpResult {
 std::string percent_encoded(std::string_view text);
 std::string base64(std::string_view bytes);
 
-/// The deadline of requests that begin now.
-TimePoint http_deadline();
+/// The deadline of requests to this URL that begin now.
+TimePoint http_deadline(const HttpUrl& url);
 
 /// Gets `path`, which begins with a slash, below the URL's prefix. `etag`: of the known version, for a 304 answer; ""
 /// for none. After a second a line on the terminal says what it waits for. Signals do not interrupt it. Throws

@@ -85,7 +85,9 @@ class PrometheusServer {
   /// Time of the queries, in seconds since 1970.
   [[nodiscard]] double time() const;
   /// Begins a refresh: one deadline holds for all of its queries.
-  void begin() { deadline_ = http_deadline(); }
+  void begin() { deadline_ = http_deadline(url_); }
+  /// For questions about many hosts, which take a server longer.
+  void set_patience(int seconds) { url_.patience_s = seconds; }
   /// Asks for the value of an expression.
   SeriesAnswer query(const std::string& expression);
   /// Asks for values at `points` times, `step` seconds apart, the last of them at time().
@@ -98,7 +100,7 @@ class PrometheusServer {
   ServerOptions options_;
   std::string matchers_;
   std::string problem_;  // of the file with headers
-  TimePoint deadline_ = http_deadline();
+  TimePoint deadline_ = http_deadline(url_);
 };
 
 }  // namespace memstat::ctl
