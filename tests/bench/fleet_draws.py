@@ -38,7 +38,7 @@ import tempfile
 import time
 import urllib.request
 
-PARSER = argparse.ArgumentParser(usage=__doc__)
+PARSER = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
 PARSER.add_argument("memstatctl", nargs="?")
 PARSER.add_argument("--late", type=int, default=50, metavar="N", help="draws of this kind")
 PARSER.add_argument("--early", type=int, default=10, metavar="N")
