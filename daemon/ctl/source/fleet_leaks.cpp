@@ -144,18 +144,30 @@ class Asker {
     all_.notes.push_back(std::move(note));
   }
 
-  /// Types that grow in each part of the window on any host.
+  /// Series of types that grew by more than noise in the `parts` parts of the window until `ago` parts ago.
+  [[nodiscard]] std::string growth(const std::string& bytes, std::size_t parts, std::size_t ago) const {
+    const auto at = [&](std::size_t offset) {
+      return offset == 0 ? bytes : bytes + " offset " + seconds_text(part() * static_cast<double>(offset));
+    };
+    return at(ago) + " - " + at(ago + parts) + " > " +
+           number_text(std::floor(kMinBytesPerSecond * part() * static_cast<double>(parts)));
+  }
+
+  /// Types that grow in each part of the window on any host. Of all types only what grew over the whole window is asked for,
+  /// which needs the amounts at two moments, not at six.
   void find_types() {
-    const std::string bytes = "memstat_type_bytes" + server_.selector("allocator!~\"memcg|page|process\"");
-    std::string expression;
-    for (std::size_t i = 0; i < kWindowParts; ++i) {
-      const auto at = [&](std::size_t parts) {
-        return parts == 0 ? bytes : bytes + " offset " + seconds_text(part() * static_cast<double>(parts));
-      };
-      expression +=
-          (i == 0 ? "" : " and ") + at(i) + " - " + at(i + 1) + " > " + number_text(std::floor(kMinBytesPerSecond * part()));
+    const std::string counted = "allocator!~\"memcg|page|process\"";
+    const auto types_of = [](const std::string& expression) { return "max by (allocator, type) (" + expression + ")"; };
+    std::set<std::string> names;
+    for (const Series& series :
+         query(types_of(growth("memstat_type_bytes" + server_.selector(counted), kWindowParts, 0))).series) {
+      if (is_compared(series.label("allocator"), series.label("type"))) names.insert(exactly(series.label("type")));
     }
-    SeriesAnswer answer = query("max by (allocator, type) (" + expression + ")");
+    if (!good() || names.empty()) return;
+    const std::string bytes = "memstat_type_bytes" + server_.selector(counted + ",type=~" + any_of(names));
+    std::string expression;
+    for (std::size_t i = 0; i < kWindowParts; ++i) expression += (i == 0 ? "" : " and ") + growth(bytes, 1, i);
+    SeriesAnswer answer = query(types_of(expression));
     std::erase_if(answer.series,
                   [](const Series& series) { return !is_compared(series.label("allocator"), series.label("type")); });
     std::sort(answer.series.begin(), answer.series.end(), [](const Series& a, const Series& b) {
