@@ -338,8 +338,9 @@ bool is_subset(const FleetLeak& small, const FleetLeak& large) {
   });
 }
 
-/// Moves rows whose hosts all have a larger leak to that one: one leak shows as slab, as socket and in the account.
-std::vector<FleetLeak> joined_rows(std::vector<FleetLeak> leaks) {
+}  // namespace
+
+std::vector<FleetLeak> joined_fleet_leaks(std::vector<FleetLeak> leaks) {
   std::stable_sort(leaks.begin(), leaks.end(), [](const FleetLeak& a, const FleetLeak& b) {
     return std::tuple(!a.is_of_group, -a.bytes_per_hour) < std::tuple(!b.is_of_group, -b.bytes_per_hour);
   });
@@ -357,8 +358,6 @@ std::vector<FleetLeak> joined_rows(std::vector<FleetLeak> leaks) {
   return kept;
 }
 
-}  // namespace
-
 std::vector<FleetLeak> find_fleet_leaks(const FleetQuestion& question) {
   std::vector<FleetLeak> leaks;
   for (std::size_t type = 0; type < question.types.size(); ++type) {
@@ -366,7 +365,7 @@ std::vector<FleetLeak> find_fleet_leaks(const FleetQuestion& question) {
     if (!question.groups.empty()) judge.add_groups(leaks);
     judge.add_hosts(leaks);
   }
-  return joined_rows(std::move(leaks));
+  return leaks;
 }
 
 }  // namespace memstat::ctl

@@ -49,9 +49,12 @@ struct FleetQuestion {
   double part_seconds = 0;
 };
 
-/// Groups first, the fastest first. A host is named if the logarithm of the amount grew more than the median of its peers,
+/// In no order. A host is named if the logarithm of the amount grew more than the median of its peers,
 /// in each part of the window, and by more than its own past and that of its peers explain; a group of at least five hosts
 /// likewise, by its median. Growth in one step, growth that the time of day explains, and a few MiB an hour are not named.
 std::vector<FleetLeak> find_fleet_leaks(const FleetQuestion& question);
+/// Groups first, the fastest first. Rows whose hosts all have a larger leak become part of that one: one leak shows as slab,
+/// as socket and in the account.
+std::vector<FleetLeak> joined_fleet_leaks(std::vector<FleetLeak> leaks);
 
 }  // namespace memstat::ctl

@@ -80,6 +80,7 @@ class Asker {
     }
     all_.leaks = find_fleet_leaks({.types = all_.types, .groups = groups_, .part_seconds = part()});
     if (window_ <= kMaxDriftWindow) leave_out_drift();
+    all_.leaks = joined_fleet_leaks(std::move(all_.leaks));
     return std::move(all_);
   }
 

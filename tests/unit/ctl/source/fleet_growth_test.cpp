@@ -66,7 +66,7 @@ class Fleet {
   }
 
   [[nodiscard]] std::vector<FleetLeak> leaks() const {
-    return find_fleet_leaks({.types = types_, .groups = groups_, .part_seconds = part_hours_ * 3600});
+    return joined_fleet_leaks(find_fleet_leaks({.types = types_, .groups = groups_, .part_seconds = part_hours_ * 3600}));
   }
   [[nodiscard]] const std::vector<FleetType>& types() const { return types_; }
 
