@@ -8,6 +8,7 @@
 
 #include "core/base/ascii.h"
 #include "core/diagnosis/finding.h"
+#include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/host_rows.h"
 
