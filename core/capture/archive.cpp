@@ -382,8 +382,9 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
   }
   if (::fstat(fd.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) {
-    if (!is_time_line(path)) return open_directory_files(path);
-    auto line = open_time_line(path, limits);
+    const std::vector<std::string> captures = captures_in(path);
+    if (captures.empty()) return open_directory_files(path);
+    auto line = TimeLine::open(path, captures, limits);
     if (!line) return line.error();
     return std::unique_ptr<CaptureFiles>(*std::move(line));
   }

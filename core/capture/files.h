@@ -33,7 +33,7 @@ class CaptureFiles : public Interface {
   virtual Result<std::string> read_link(std::string_view path) const = 0;
   /// Sorted.
   virtual Result<void> list(std::string_view path, std::vector<std::string>& names) const = 0;
-  /// What is left out because it is damaged, for display.
+  /// Damaged parts that are left out, for display.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 
   /// `path` prefixed with the capture's name.

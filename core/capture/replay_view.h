@@ -28,7 +28,7 @@ class ReplayKernelView final : public KernelView {
   static Result<std::unique_ptr<ReplayKernelView>> open(std::unique_ptr<CaptureFiles> files);
 
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
-  /// What of the capture is left out because it is damaged, for display.
+  /// Damaged parts of the capture that are left out, for display.
   [[nodiscard]] std::vector<std::string> notes() const { return files_->notes(); }
   /// At least 1.
   [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/time_line.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -26,21 +23,6 @@ bool is_unpacked(std::string_view name) { return name.starts_with('.') && name.e
 
 bool is_archive(std::string_view name) {
   return !name.starts_with('.') && (name.ends_with(".tar") || name.ends_with(".tar.zst"));
-}
-
-/// The captures in a directory, sorted by name. An empty archive is still to be written.
-std::vector<std::string> captures_in(const std::string& directory) {
-  std::vector<std::string> captures;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed)) {
-    const std::string name = it->path().filename().string();
-    std::error_code ignored;
-    if (is_unpacked(name) ? std::filesystem::exists(it->path() / kManifestName, ignored)
-                          : is_archive(name) && it->file_size(ignored) != 0)
-      captures.push_back(it->path().string());
-  }
-  std::sort(captures.begin(), captures.end());
-  return captures;
 }
 
 /// One poll of a capture, under another number.
@@ -91,7 +73,7 @@ bool is_of_same_machine(const CaptureManifest& a, const CaptureManifest& b) {
 
 }  // namespace
 
-/// What describes a capture and its polls.
+/// The manifest of a capture, and its polls without their files.
 struct TimeLine::Listed {
   struct ListedPoll {
     std::string directory;
@@ -105,10 +87,19 @@ struct TimeLine::Listed {
   std::vector<ListedPoll> polls;
 };
 
-bool is_time_line(const std::string& directory) {
+std::vector<std::string> captures_in(const std::string& directory) {
+  std::vector<std::string> captures;
   std::error_code failed;
-  return !std::filesystem::exists(std::filesystem::path(directory) / kManifestName, failed) &&
-         !captures_in(directory).empty();
+  if (std::filesystem::exists(std::filesystem::path(directory) / kManifestName, failed)) return captures;
+  for (std::filesystem::directory_iterator it(directory, failed), end; !failed && it != end; it.increment(failed)) {
+    const std::string name = it->path().filename().string();
+    std::error_code ignored;  // an empty archive is still to be written
+    if (is_unpacked(name) ? std::filesystem::exists(it->path() / kManifestName, ignored)
+                          : is_archive(name) && it->file_size(ignored) != 0)
+      captures.push_back(it->path().string());
+  }
+  std::sort(captures.begin(), captures.end());
+  return captures;
 }
 
 TimeLine::TimeLine(std::string name, const ArchiveLimits& limits) : name_(std::move(name)), limits_(limits) {}
@@ -237,15 +228,6 @@ Result<PackedFiles::Files> TimeLine::unpack(std::string_view poll) const {
     open_capture_ = wanted.capture;
   }
   return Files(std::make_shared<RenumberedPoll>(open_, wanted.directory));
-}
-
-Result<std::unique_ptr<TimeLine>> open_time_line(const std::string& directory, const ArchiveLimits& limits) {
-  const std::vector<std::string> captures = captures_in(directory);
-  if (captures.empty()) {
-    return make_error(ErrorCode::kNotPresent, directory,
-                      "this is not a capture: it has no manifest.yaml, and there is no archive of a capture in it");
-  }
-  return TimeLine::open(directory, captures, limits);
 }
 
 }  // namespace memstat

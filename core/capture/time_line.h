@@ -13,8 +13,9 @@
 
 namespace memstat {
 
-/// Whether a directory is no capture itself but holds archives, or polls that a recorder has not packed yet.
-bool is_time_line(const std::string& directory);
+/// The captures that make a directory a time line: its archives, and polls that a recorder has not packed yet. Sorted by
+/// name; empty if there are none, or the directory is a capture itself.
+std::vector<std::string> captures_in(const std::string& directory);
 
 /// The polls of several captures, numbered anew in the order of their times; one that two of them hold counts once. A
 /// capture is opened once to list its polls, and again when one of them is read; the last one stays open.
@@ -57,8 +58,5 @@ class TimeLine final : public PackedFiles {
   mutable Files open_ MEMSTAT_GUARDED_BY(mutex_);  // captures_[open_capture_]
   mutable std::size_t open_capture_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };
-
-/// The time line in a directory. Errors: kNotPresent if there is none; those of TimeLine::open.
-Result<std::unique_ptr<TimeLine>> open_time_line(const std::string& directory, const ArchiveLimits& limits);
 
 }  // namespace memstat

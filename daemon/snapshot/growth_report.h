@@ -31,7 +31,7 @@ struct GrowthReport {
   [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
 };
 
-/// What a type has now; nothing for what is unknown.
+/// Current amounts and limits of a type; empty: unknown.
 struct TypeAmounts {
   std::optional<std::uint64_t> bytes = {};
   std::optional<std::uint64_t> objects = {};

@@ -171,10 +171,7 @@ Report run_top(const CommandLine& options) {
     if (!screen.problem().empty()) return {.problem = screen.problem()};
     signal = screen.run();
   }
-  if (signal != 0) {  // the terminal is restored: now let the signal take effect
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+  let_take_effect(signal);
   return {};
 #else
   std::fprintf(stderr, "memstatctl: built without ncursesw, which the full screen needs; this is plain output\n");

@@ -99,10 +99,7 @@ Report top_of_hosts(const CommandLine& options) {
       if (!screen.problem().empty()) return {.problem = screen.problem()};
       signal = screen.run();
     }
-    if (signal != 0) {  // the terminal is restored: now let the signal take effect
-      std::signal(signal, SIG_DFL);
-      std::raise(signal);
-    }
+    let_take_effect(signal);
     return {};
   }
 #endif

@@ -21,6 +21,7 @@ inline constexpr std::size_t kFleetTimes = kPastParts + kWindowParts + 1;
 struct FleetSeries {
   std::size_t host = 0;
   std::array<std::optional<double>, kFleetTimes> amounts = {};
+  std::optional<double> drift = {};      ///< Standard deviation of its growth in windows of the day before; empty: unknown.
   std::optional<double> yesterday = {};  ///< A day before the last of them; empty also for windows of a day or more.
 };
 

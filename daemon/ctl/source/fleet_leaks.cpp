@@ -220,7 +220,7 @@ class Asker {
     }
   }
 
-  /// Removes hosts whose growth is not more than they gain or lose by chance in so long a time.
+  /// Removes hosts whose growth is within their usual growth in windows of this length.
   void leave_out_drift() {
     std::set<std::string> allocators, names, instances;
     bool has_account = false;
@@ -246,8 +246,7 @@ class Asker {
       std::erase_if(leak.hosts, [&](std::size_t host) {
         const FleetSeries& series = all_.types[leak.type].series[host];
         const auto before = series.amounts[kPastParts], after = series.amounts.back();
-        const auto drift = drifts_.find({leak.type, host});
-        return before && after && drift != drifts_.end() && *after - *before < kMinDeviations * drift->second;
+        return before && after && series.drift && *after - *before < kMinDeviations * *series.drift;
       });
     }
     std::erase_if(all_.leaks, [](const FleetLeak& leak) { return leak.hosts.empty(); });
@@ -261,12 +260,7 @@ class Asker {
     const SeriesAnswer answer = query("stddev_over_time((" + average + ") - " + average + " offset " + window +
                                       "))[1d:" + window + "] offset " + window + ")");
     for (const Series& series : answer.series) {
-      FleetSeries* const found = series_of(series);
-      if (found == nullptr) continue;
-      for (std::size_t i = 0; i < all_.types.size(); ++i) {
-        const bool is_it = !all_.types[i].series.empty() && &all_.types[i].series[found->host] == found;
-        if (is_it) drifts_[{i, found->host}] = series.value;
-      }
+      if (FleetSeries* const found = series_of(series); found != nullptr) found->drift = series.value;
     }
   }
 
@@ -294,11 +288,10 @@ class Asker {
   PrometheusServer& server_;
   double window_;
   const std::string& group_by_;
-  std::map<LabelSet, std::size_t> places_;                        // of hosts, by their labels
-  std::vector<std::string> instances_;                            // of hosts
-  std::map<std::pair<std::size_t, std::size_t>, double> drifts_;  // by type and host
-  std::vector<std::string> groups_;                               // of hosts
-  std::vector<double> boots_;                                     // seconds since 1970; 0: unknown
+  std::map<LabelSet, std::size_t> places_;  // of hosts, by their labels
+  std::vector<std::string> instances_;      // of hosts
+  std::vector<std::string> groups_;         // of hosts
+  std::vector<double> boots_;               // seconds since 1970; 0: unknown
   std::set<std::string> warnings_;
   FleetLeaks all_;
 };

@@ -77,6 +77,12 @@ std::wstring wide_text(std::string_view text, bool is_utf8) {
 
 }  // namespace
 
+void let_take_effect(int signal) {
+  if (signal == 0) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 TopScreen::TopScreen() {
   std::setlocale(LC_CTYPE, "");
   is_utf8_ = std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;

@@ -19,6 +19,9 @@ struct ScreenEvent {
   int signal = 0;     ///< For kSignal: one that ends the program.
 };
 
+/// Lets the signal that ended a screen take effect, now that the terminal is restored. 0: none.
+void let_take_effect(int signal);
+
 /// A full screen. Create it only once per process. The destructor restores the terminal; signals cannot bypass it,
 /// because they are reported as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT.
 class TopScreen : NotCopyable {
