@@ -328,12 +328,26 @@ static __always_inline __u64 passes_of(__u64 slabs) {
   return passes < MEMSTAT_CACHE_LIST_PASSES ? MEMSTAT_CACHE_LIST_PASSES : passes;
 }
 
+// Where a list is remembered: one of a few places, so that two lists whose addresses meet do not forget each other at each
+// pass. Without a free place it takes the first of them.
+static __noinline struct walked_list* place_of_list(__u64 address) {
+  const __u32 first = (__u32)(address * 0x9E3779B97F4A7C15ULL >> 32);
+  struct walked_list* chosen = 0;
+  for (__u32 i = 0; i < MEMSTAT_CACHE_LIST_PLACES; ++i) {
+    const __u32 key = (first + i) % MEMSTAT_CACHE_WALKED_LISTS;
+    struct walked_list* list = bpf_map_lookup_elem(&walked_lists, &key);
+    if (!list) return 0;
+    if (list->node == address) return list;
+    if (!chosen || (chosen->node != 0 && list->node == 0)) chosen = list;
+  }
+  return chosen;
+}
+
 // Free objects in a node's list of partial slabs.
 static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
   if (slabs < MEMSTAT_CACHE_SHORT_LIST) return walk_list(node, slabs);
   const __u64 address = number_of(node);
-  const __u32 key = (__u32)(address * 0x9E3779B97F4A7C15ULL >> 32) % MEMSTAT_CACHE_WALKED_LISTS;
-  struct walked_list* list = bpf_map_lookup_elem(&walked_lists, &key);
+  struct walked_list* list = place_of_list(address);
   if (!list) return walk_list(node, slabs);
   const int is_known = list->node == address;
   if (is_known && is_about(slabs, list->slabs) && list->passes + 1 < passes_of(slabs)) {
@@ -343,7 +357,7 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
   }
   const __u64 free = walk_list(node, slabs);
   // Spread the long lists over the passes.
-  const __u64 passes = is_known ? 0 : key % passes_of(slabs);
+  const __u64 passes = is_known ? 0 : (address >> 6) % passes_of(slabs);
   *list = (struct walked_list){.node = address, .slabs = slabs, .free = free, .passes = passes};
   return free;
 }

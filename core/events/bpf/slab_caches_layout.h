@@ -16,6 +16,7 @@
 #define MEMSTAT_CACHE_LIST_PASSES 6    /* passes from one count of a long list to the next */
 #define MEMSTAT_CACHE_MOST_PASSES 48   /* the same for the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
+#define MEMSTAT_CACHE_LIST_PLACES 4    /* of these, where one list may be */
 
 /* Free objects of one cache that still belong to it, by place. */
 struct memstat_cache_free {
