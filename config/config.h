@@ -111,6 +111,17 @@ struct CaptureConfig {
   bool operator==(const CaptureConfig&) const = default;
 };
 
+/// Where captures of incidents are kept.
+struct IncidentsConfig {
+  static constexpr std::string_view kDirectory = "/var/lib/memstatd/incidents";
+
+  std::string directory{kDirectory};                  ///< "": none are kept
+  std::uint64_t max_bytes = std::uint64_t{20} << 20;  ///< of all files; the oldest are deleted first; never 0
+  std::uint64_t max_files = 20;                       ///< never 0
+
+  bool operator==(const IncidentsConfig&) const = default;
+};
+
 struct LogConfig {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kText;
@@ -160,6 +171,7 @@ struct Config {
   /// Key `history`: memory for the history of types, in bytes; 0: none.
   std::uint64_t history_bytes = std::uint64_t{2} << 20;
   CaptureConfig capture;
+  IncidentsConfig incidents;
   std::string textfile;  ///< path of the text page written after each poll; "": none
   LogConfig log;
   EventsMode events_mode = EventsMode::kFailures;  ///< key events.mode
@@ -189,6 +201,7 @@ inline constexpr std::array kRestartKeys{
     RestartKey{"user", differs<&Config::user>},
     RestartKey{"enable_reload", differs<&Config::enable_reload>},
     RestartKey{"capture", differs<&Config::capture>},
+    RestartKey{"incidents", differs<&Config::incidents>},
     RestartKey{"textfile", differs<&Config::textfile>},
     RestartKey{"events", differs<&Config::events_mode, &Config::events_budget_ppm>},
     RestartKey{"findings.holders", differs<&Config::finding_holders>},

@@ -18,7 +18,6 @@ namespace memstat {
 namespace {
 
 using std::chrono::nanoseconds;
-
 constexpr std::size_t kMaxListItems = 1000;
 constexpr std::size_t kMaxProblems = 50;
 constexpr std::string_view kFileKey = kYamlFileKey;
@@ -61,7 +60,6 @@ class Loader {
 
   void read(const Node& root) {
     if (root.kind == Node::Kind::kNull) return;
-    const nanoseconds day = std::chrono::hours(24);
     Config& c = config_;
     const std::vector<Key> keys = {
         {"listen", by(&Loader::read_listen)},
@@ -91,7 +89,7 @@ class Loader {
         {"created_series", boolean(c.created_series)},
         {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]", by(&Loader::read_limit))},
         {"counters", list("a list of sets of events", "[{set: memory}]", by(&Loader::read_counter_set))},
-        {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
+        {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), std::chrono::hours(24), "1h")}})},
         {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
         {"history", parsed(parse_history_size, c.history_bytes, "a size", "2MiB, or 0 for none")},
         {"findings", map({{"info", boolean(c.finding_info)},
@@ -100,6 +98,10 @@ class Loader {
         {"capture", map({{"record", parsed(parse_record_path, c.capture.record, "a path", "\"\" for none")},
                          {"max_bytes", size(c.capture.max_bytes, "1GiB")},
                          {"max_age", duration(c.capture.max_age, std::chrono::seconds(1), nanoseconds::max(), "24h")}})},
+        {"incidents",
+         map({{"directory", parsed(parse_incidents_path, c.incidents.directory, "an absolute path", "\"\" for none")},
+              {"max_bytes", size(c.incidents.max_bytes, "20MiB")},
+              {"max_files", number(10000, "20", [&c](std::uint64_t value) { c.incidents.max_files = value; })}})},
         {"textfile", by(&Loader::read_textfile)},
         {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                      {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},

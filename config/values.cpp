@@ -266,6 +266,11 @@ Result<std::string> parse_record_path(std::string_view text) {
                "write a name that ends in .tar.zst or .tar, or the name of a directory");
 }
 
+Result<std::string> parse_incidents_path(std::string_view text) {
+  if (text.empty() || text.starts_with('/')) return std::string(text);
+  return wrong(text, "is not an absolute path, and memstatd may run in any directory; write one that begins with /");
+}
+
 Result<std::string> parse_set_name(std::string_view text) {
   constexpr std::size_t kMaxSize = 64;
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";

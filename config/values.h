@@ -73,6 +73,9 @@ Result<std::uint32_t> parse_file_mode(std::string_view text);
 /// that no directory of that name is created.
 Result<std::string> parse_record_path(std::string_view text);
 
+/// An absolute path of a directory, or "".
+Result<std::string> parse_incidents_path(std::string_view text);
+
 bool is_archive_path(std::string_view path);
 
 /// The name of a set of counters: up to 64 letters, digits, hyphens and underscores.

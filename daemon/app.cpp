@@ -20,6 +20,7 @@
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
 #include "daemon/http/server.h"
+#include "daemon/incidents/incident_keeper.h"
 #include "daemon/listings.h"
 #include "daemon/options.h"
 #include "daemon/poll/answer_finder.h"
@@ -46,29 +47,9 @@
 namespace memstat {
 namespace {
 
-constexpr int kDone = 0, kCouldNotRun = 1, kWrongUsage = 2;
-
 constexpr std::chrono::milliseconds kLogPatience{200};
+constexpr std::chrono::seconds kKillPatience{2};
 constexpr auto kNoDeadline = TimePoint::max();
-
-bool print(std::string_view text) {
-  if (text.empty()) return true;  // a page without types may be a null pointer, which fwrite does not accept
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
-
-int print_or_complain(std::string_view text) {
-  if (print(text)) return kDone;
-  complain(std::string("cannot write to standard output: ") + std::strerror(errno));
-  return kCouldNotRun;
-}
-
-/// Prints the self-test. The exit status shows whether every source of this kernel works.
-int print_selftest() {
-  const Result<SelfTest> test = test_this_machine();
-  if (!test) complain(to_string(test.error()));
-  const int status = test ? print_or_complain(selftest_text(*test)) : kCouldNotRun;
-  return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
-}
 
 /// The daemon after options and configuration are known.
 class App {
@@ -106,6 +87,10 @@ class App {
     if (capture_ == nullptr) return {};
     return [capture = capture_] { return capture->poll_info(capture->selected_poll()).realtime_ns; };
   }
+  /// Of the polls: the capture's, if it is a replay.
+  [[nodiscard]] const Clock& kernel_clock() const {
+    return replay_clock_ ? static_cast<const Clock&>(*replay_clock_) : clock_;
+  }
   [[nodiscard]] std::function<void(LogLevel, std::string_view)> log_function() {
     return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
   }
@@ -137,6 +122,7 @@ class App {
   AnswerFinder answers_;                 // of the capture
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
+  IncidentKeeper incidents_;
   bool recording_hangs_ = false;                 // its thread still uses our members
   std::atomic<bool> is_recording_open_ = false;  // not finished yet
   std::atomic<bool> has_polled_all_ = false;     // all polls of --polls are done
@@ -210,20 +196,23 @@ Result<void> App::open_kernel() {
     if (!textfile) return textfile.error();
     textfile_ = *std::move(textfile);
   }
+  const AccountNumbers account = will_drop ? account_numbers(account_for(config_.user, kOwnUser)) : AccountNumbers{};
+  const DirectoryOwner owner{.user = account.user, .group = account.group};
+  if (is_replay && capture_ != nullptr) replay_clock_.emplace(*capture_);
   if (!config_.capture.record.empty()) {
     if (!options_.once) block_stop_signals();  // a recording must be finished properly
-    const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
-    const AccountNumbers owner = will_drop ? account_numbers(account_for(config_.user, kOwnUser)) : AccountNumbers{};
-    auto recorder = Recorder::create(view_, config_, clock,
-                                     {.is_service = !options_.once,
-                                      .owner = {.user = owner.user, .group = owner.group},
-                                      .replayed = is_replay ? &capture_->manifest() : nullptr});
+    auto recorder = Recorder::create(
+        view_, config_, kernel_clock(),
+        {.is_service = !options_.once, .owner = owner, .replayed = is_replay ? &capture_->manifest() : nullptr});
     if (!recorder) return recorder.error();
     recorder_ = *std::move(recorder);
     is_recording_open_ = true;
     view_ = recorder_->view();
     if (recorder_->path() != config_.capture.record) log_.info("recording to " + recorder_->path());
   }
+  if (!options_.once)
+    incidents_.open(view_, config_.incidents, kernel_clock(),
+                    {.owner = owner, .is_replay = capture_ != nullptr, .log = log_function()});
   Poller::Options options{.is_replay = capture_ != nullptr,
                           .everything = options_.once && options_.tier.value_or(Tier::kFull) == Tier::kFull,
                           .unlimited = options_.once,
@@ -237,6 +226,7 @@ Result<void> App::open_kernel() {
   }
   poller_ = std::make_unique<Poller>(view_, clock_, metrics_, pool_, config_, std::move(options));
   poller_->open_sources();
+  incidents_.end_opening();
   const std::string refused = options_.once ? "" : refused_sources_line(poller_->statuses());
   if (!refused.empty()) log_.info(refused);
   helper_.keep_if_needed();
@@ -336,6 +326,7 @@ Result<void> App::give_up_privileges() {
     }
   }
   if (recorder_) options.writable_paths = recorder_->writable_paths();
+  if (!incidents_.directory().empty()) options.writable_paths.push_back(incidents_.directory());
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
   for (std::string& directory : socket_directories(config_)) options.writable_paths.push_back(std::move(directory));
   const std::string account = account_name(geteuid());
@@ -452,17 +443,21 @@ void App::make_threads() {
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
   loop_ = std::make_unique<PollLoop>(*poller_, *pacer_, on_end, [this] {
+    incidents_.polled(poller_->findings(), poller_->urgent());
     if (textfile_writer_) textfile_writer_->notify();
     if (service_watch_) service_watch_->polled();
     metrics_.log_lines_dropped(log_.dropped());
     release_startup_memory(is_memory_locked_);
   });
+  incidents_.start(metrics_, [this] { loop_->refresh({}, clock_.now() + kKillPatience); });
   Pages::Options of_pages{MEMSTAT_VERSION, config_.enable_reload, [this] { return reload(); }};
   of_pages.refresh = [this](TimePoint deadline) {
     if (const auto age = published().scrape_age; age.count() != 0) loop_->refresh(age, deadline);
   };
   of_pages.history = &poller_->history();
   of_pages.diagnostician = poller_.get();
+  of_pages.incidents = [this] { return incidents_.list(); };
+  of_pages.incident_file = [this](std::string_view file) { return incidents_.file(file); };
   of_pages.host = host();
   of_pages.has_per_cpu = [this] { return published().has_per_cpu; };
   pages_ = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));
@@ -502,6 +497,8 @@ int App::stop(int signal) {
   deadline.next("requests");
   authentication_.stop();
   server_->stop();
+  deadline.next("the incidents");
+  incidents_.stop();
   service_watch_.reset();
   deadline.next("the text file");
   textfile_writer_.reset();

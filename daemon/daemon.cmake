@@ -8,7 +8,7 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 file(GLOB_RECURSE DAEMON_FILES CONFIGURE_DEPENDS daemon/*.cpp)
-list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain|poll|tracking|snapshot|exposition)/.*|telemetry/self_metrics\\.cpp)$")
+list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain|poll|tracking|snapshot|exposition)/.*|incidents/incident\\.cpp|telemetry/self_metrics\\.cpp)$")
 # Code shared by memstatd and memstatctl.
 file(GLOB SELFTEST_FILES CONFIGURE_DEPENDS daemon/selftest/*.cpp)
 memstat_library(memstat_selftest ${SELFTEST_FILES})
@@ -39,7 +39,7 @@ target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
 # From the kernel to a snapshot, which memstatd serves and memstatctl prints.
 file(GLOB ENGINE_FILES CONFIGURE_DEPENDS daemon/poll/*.cpp daemon/tracking/*.cpp daemon/snapshot/*.cpp daemon/exposition/*.cpp)
 list(FILTER ENGINE_FILES EXCLUDE REGEX "daemon/snapshot/(metric_catalogue|own_metrics)\\.cpp$")
-memstat_library(memstat_engine ${ENGINE_FILES} daemon/telemetry/self_metrics.cpp)
+memstat_library(memstat_engine ${ENGINE_FILES} daemon/incidents/incident.cpp daemon/telemetry/self_metrics.cpp)
 target_link_libraries(memstat_engine PUBLIC memstat_catalogue memstat_core memstat_events memstat_config memstat_archive prometheus-cpp::core Threads::Threads)
 # The status page's files, embedded in the program.
 file(GLOB WEB_FILES CONFIGURE_DEPENDS daemon/web/*.* daemon/web/uplot/*.*)

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/listings.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "config/values.h"
 #include "core/base/byte_size.h"
 #include "core/base/text.h"
 #include "core/source.h"
+#include "daemon/selftest/selftest.h"
 #include "daemon/snapshot/metric_catalogue.h"
+#include "daemon/telemetry/log.h"
 
 namespace memstat {
 namespace {
@@ -80,6 +85,24 @@ std::string plan_text(const SourceDescriptor& source) {
 }
 
 }  // namespace
+
+bool print(std::string_view text) {
+  if (text.empty()) return true;  // a page without types may be a null pointer, which fwrite does not accept
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+int print_or_complain(std::string_view text) {
+  if (print(text)) return kDone;
+  complain(std::string("cannot write to standard output: ") + std::strerror(errno));
+  return kCouldNotRun;
+}
+
+int print_selftest() {
+  const Result<SelfTest> test = test_this_machine();
+  if (!test) complain(to_string(test.error()));
+  const int status = test ? print_or_complain(selftest_text(*test)) : kCouldNotRun;
+  return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
+}
 
 std::string metric_list() {
   std::string text = line({"name", "type", "unit", "scope", "labels", "tier", "help"});

@@ -153,6 +153,14 @@ Result<std::unique_ptr<PieceSource>> open_archive_stream(const std::string& name
   return source;
 }
 
+bool packs_zstd() {
+#if defined(MEMSTAT_HAVE_ZSTD)
+  return true;
+#else
+  return false;
+#endif
+}
+
 Result<std::unique_ptr<ArchiveSink>> open_archive_sink(const std::string& name, int fd, bool with_zstd) {
   std::unique_ptr<ArchiveSink> sink;
   if (!with_zstd) {

@@ -24,6 +24,9 @@ class ArchiveSink : public Interface {
   virtual Result<void> finish() = 0;
 };
 
+/// Whether this build has libzstd.
+bool packs_zstd();
+
 /// Throws std::bad_alloc. Errors: kNotPresent for zstd if this build has none.
 Result<std::unique_ptr<ArchiveSink>> open_archive_sink(const std::string& name, int fd, bool with_zstd);
 

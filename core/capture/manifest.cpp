@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/manifest.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -69,6 +71,15 @@ Result<void> read_byte_order(const YamlMap& map, std::string_view file, CaptureM
   return {};
 }
 
+std::uint32_t count_nodes(KernelView& view) {
+  Buffer bytes;
+  if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
+  if (view.read_sysctl("vm.ndomains", bytes, sizeof(std::int32_t)) && bytes.size() == sizeof(std::int32_t)) {
+    return std::max(1U, load<std::uint32_t>(bytes.view(), 0));
+  }
+  return 1;
+}
+
 }  // namespace
 
 Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view file) {
@@ -117,6 +128,24 @@ Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view f
   if (auto read = read_byte_order(map, file, manifest); !read) return read.error();
   manifest.how = value_of(map, "how");
   manifest.edits = value_of(map, "edits");
+  return manifest;
+}
+
+CaptureManifest manifest_of(KernelView& view) {
+  CaptureManifest manifest;
+  manifest.os = view.os();
+  utsname machine{};
+  if (::uname(&machine) >= 0) {
+    manifest.release = machine.release;
+    manifest.machine = machine.machine;
+  }
+  manifest.byte_order = native_byte_order();
+  manifest.page_size = view.page_size();
+  manifest.cpu_count = view.cpu_count();
+  manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";
+  manifest.nodes = count_nodes(view);
+  manifest.how = "Recorded by memstatd while it polled: what each read of the kernel returned.";
+  manifest.edits = "Kernel addresses in text were replaced by zeros of the same width; nothing else was changed.";
   return manifest;
 }
 

@@ -31,6 +31,9 @@ struct CaptureManifest {
 /// "little" or "big", for the machine running this program.
 std::string_view native_byte_order();
 
+/// Describes the kernel of a view of this machine, for a recording.
+CaptureManifest manifest_of(KernelView& view);
+
 /// Errors: kVersion for another format number, and for a FreeBSD capture of the other byte order, since sysctls are recorded
 /// in binary. kData with `file` and line for an unknown os, a page_size that is not a power of two, and cpus_present that is
 /// missing, malformed or above 16384 CPUs.

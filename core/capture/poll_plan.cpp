@@ -141,6 +141,22 @@ class Planner {
 
 }  // namespace
 
+PollRecord::Kind error_kind_of(PollRecord::Kind kind) {
+  if (kind == Kind::kSysctl) return Kind::kSysctlError;
+  return kind == Kind::kTable ? Kind::kTableError : Kind::kFileError;
+}
+
+int replayed_errno(const Error& error) {
+  if (error.system_errno != 0) return error.system_errno;
+  switch (error.code) {
+    case ErrorCode::kNotPresent: return ENOENT;
+    case ErrorCode::kPermission: return EACCES;
+    case ErrorCode::kNoMemory: return ENOMEM;
+    case ErrorCode::kTimeout: return ETIMEDOUT;
+    default: return EIO;
+  }
+}
+
 PollPlan plan_poll(std::span<PollRecord> records, const std::vector<RecordedError>& standing_errors, const PollInfo& info) {
   return Planner(records).plan(standing_errors, info);
 }

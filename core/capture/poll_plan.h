@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/result.h"
 #include "core/capture/manifest.h"
 
 namespace memstat {
@@ -24,6 +25,11 @@ struct PollRecord {
   Buffer bytes;          ///< Content, link target, or listed names, each followed by a newline.
   int system_errno = 0;  ///< For the error kinds.
 };
+
+/// The kind of a failed read of this kind.
+PollRecord::Kind error_kind_of(PollRecord::Kind kind);
+/// An errno that replays as the same error code.
+int replayed_errno(const Error& error);
 
 /// The files of one poll, by path below its directory. Borrows the records that it was made from.
 struct PollPlan {

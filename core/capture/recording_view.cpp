@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/recording_view.h"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -26,32 +24,6 @@ constexpr std::int64_t kSegmentsOfAge = 24;
 
 /// Maximum size of a segment's headers, padding and end mark, in bytes.
 constexpr std::uint64_t kSegmentOverhead = 4 * 512;
-
-/// An errno that replays as the same error code.
-int errno_of(const Error& error) {
-  if (error.system_errno != 0) return error.system_errno;
-  switch (error.code) {
-    case ErrorCode::kNotPresent: return ENOENT;
-    case ErrorCode::kPermission: return EACCES;
-    case ErrorCode::kNoMemory: return ENOMEM;
-    case ErrorCode::kTimeout: return ETIMEDOUT;
-    default: return EIO;
-  }
-}
-
-PollRecord::Kind error_kind_of(PollRecord::Kind kind) {
-  if (kind == PollRecord::Kind::kSysctl) return PollRecord::Kind::kSysctlError;
-  return kind == PollRecord::Kind::kTable ? PollRecord::Kind::kTableError : PollRecord::Kind::kFileError;
-}
-
-std::uint32_t count_nodes(KernelView& view) {
-  Buffer bytes;
-  if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
-  if (view.read_sysctl("vm.ndomains", bytes, sizeof(std::int32_t)) && bytes.size() == sizeof(std::int32_t)) {
-    return std::max(1U, load<std::uint32_t>(bytes.view(), 0));
-  }
-  return 1;
-}
 
 }  // namespace
 
@@ -156,20 +128,13 @@ Result<void> RecordingKernelView::find_parts(const std::vector<std::string>& nam
 }
 
 Result<void> RecordingKernelView::write_manifest() {
-  CaptureManifest manifest;
-  manifest.os = inner_.os();
-  utsname machine{};
-  const bool is_named = ::uname(&machine) >= 0;
-  manifest.release = options_.release.empty() && is_named ? machine.release : options_.release;
-  manifest.machine = options_.machine.empty() && is_named ? machine.machine : options_.machine;
-  if (options_.machine.empty()) manifest.byte_order = native_byte_order();
-  manifest.page_size = inner_.page_size();
-  manifest.cpu_count = inner_.cpu_count();
-  manifest.cpus_present = manifest.cpu_count > 1 ? "0-" + std::to_string(manifest.cpu_count - 1) : "0";
-  manifest.nodes = count_nodes(inner_);
-  manifest.how =
-      options_.how.empty() ? "Recorded by memstatd while it polled: what each read of the kernel returned." : options_.how;
-  manifest.edits = "Kernel addresses in text were replaced by zeros of the same width; nothing else was changed.";
+  CaptureManifest manifest = manifest_of(inner_);
+  if (!options_.release.empty()) manifest.release = options_.release;
+  if (!options_.machine.empty()) {
+    manifest.machine = options_.machine;
+    manifest.byte_order.clear();
+  }
+  if (!options_.how.empty()) manifest.how = options_.how;
   if (parts_.empty()) return replace_manifest(manifest);
 
   const auto files = open_files();
@@ -240,7 +205,7 @@ auto RecordingKernelView::recorded(Kind kind, std::string_view name, Read read, 
   if (result) {
     record(generation, kind, name, bytes_of(result), 0);
   } else if (kind != Kind::kLink || result.error().system_errno != EINVAL) {  // EINVAL: not a link, which is not a failure
-    record(generation, error_kind_of(kind), name, {}, errno_of(result.error()));
+    record(generation, error_kind_of(kind), name, {}, replayed_errno(result.error()));
   }
   return result;
 }
@@ -281,7 +246,7 @@ Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out
 Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   const std::uint64_t generation = current_generation();
   auto result = inner_.list_sysctls(prefix, names);
-  if (!result) record(generation, Kind::kSysctlError, prefix, {}, errno_of(result.error()));
+  if (!result) record(generation, Kind::kSysctlError, prefix, {}, replayed_errno(result.error()));
   return result;
 }
 
@@ -292,7 +257,7 @@ Result<void> RecordingKernelView::keep_open(std::string_view path) {
 }
 
 void RecordingKernelView::record_standing_error(PollPlace place, std::string_view name, const Error& error) {
-  const int system_errno = errno_of(error);
+  const int system_errno = replayed_errno(error);
   if (system_errno == ENOENT) return;
   const MutexLock lock(mutex_);
   standing_errors_.push_back({.place = place, .name = std::string(name), .system_errno = system_errno});

@@ -91,6 +91,9 @@ class Poller : public SourceStatuses, public Diagnostician {
   void look_for_growth(std::int64_t now_ns);
   /// As of the last poll, most urgent first.
   [[nodiscard]] const Findings& findings() const { return findings_; }
+  /// Indexes of findings that turned urgent in the last poll: a limit was reached, something failed or was killed, or was
+  /// killed again. None in the first poll.
+  [[nodiscard]] std::span<const std::size_t> urgent() const { return urgent_; }
   [[nodiscard]] Diagnosis diagnosis() const override;
   /// The same, with growth searched now and answers to inspections made after the poll. Takes as long as several polls.
   [[nodiscard]] Diagnosis fresh_diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
@@ -121,6 +124,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot);
   void add_recorded_answers(Evidence& evidence);
   void publish_findings(std::int64_t now_ns, std::int64_t realtime_ns);
+  void note_urgent(const Evidence& evidence);
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.
   [[nodiscard]] std::uint32_t allocators_of_system() const;
@@ -145,6 +149,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   EvidenceBuilder evidence_;
   Evidence growth_;  // only growth
   Findings findings_;
+  std::vector<std::size_t> urgent_;  // of findings_
   ActiveFindings active_;
   Holders holders_;
   std::vector<SelfMetrics::FindingSeries> series_;  // of active_

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The findings of a poll.
+#include <algorithm>
 #include <utility>
 
 #include "core/base/free_heap.h"
@@ -50,12 +51,24 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   find_causes(evidence, findings_);
   complete_findings(evidence, findings_);
   if (options_.renders) publish_findings(now_ns, snapshot.realtime_ns);
+  note_urgent(evidence);
   if (config_.finding_limits) {
     holders_.ask_about_limits(evidence, findings_, now_ns);
   } else {
     holders_.forget_limits();
   }
   if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());
+}
+
+void Poller::note_urgent(const Evidence& evidence) {
+  urgent_.assign(active_.turned_now().begin(), active_.turned_now().end());
+  const MetricEvidence* const kills = evidence.sample("memstat_oom_kills_total");
+  if (kills == nullptr || kills->change.last <= 0) return;
+  const auto is_of_kill = [](const Finding& finding) { return finding.cause.ends_with("_oom_kill") && !finding.is_past; };
+  const auto killed = std::find_if(findings_.begin(), findings_.end(), is_of_kill);
+  if (killed == findings_.end()) return;
+  const auto index = static_cast<std::size_t>(killed - findings_.begin());
+  if (std::find(urgent_.begin(), urgent_.end(), index) == urgent_.end()) urgent_.push_back(index);
 }
 
 /// Adds the answers that `memstatctl why` would look for in this capture.

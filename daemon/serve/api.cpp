@@ -87,16 +87,26 @@ HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, 
   return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *options_.history); });
 }
 
+HttpResponse Api::incident(std::string_view file) const {
+  if (!options_.incident_file) return failure(404, "incidents are not kept here");
+  auto bytes = options_.incident_file(file);
+  if (!bytes) return failure(404, "no such incident is kept now; /api/v1/incidents lists those that are");
+  return {.status = 200, .content_type = "application/octet-stream", .text = *std::move(bytes)};
+}
+
 HttpResponse Api::respond(const HttpRequest& request) {
   constexpr std::string_view kTypes = "types/";
+  constexpr std::string_view kIncidents = "incidents/";
   const std::string_view path = request.path.substr(kPrefix.size());
-  constexpr std::string_view kDocuments[] = {"types", "history", "growth", "findings", "sources", "events", "memory"};
+  constexpr std::string_view kDocuments[] = {"types",     "history", "growth", "findings",
+                                             "incidents", "sources", "events", "memory"};
   const bool is_known = std::find(std::begin(kDocuments), std::end(kDocuments), path) != std::end(kDocuments);
-  if (!is_known && !path.starts_with(kTypes)) {
+  if (!is_known && !path.starts_with(kTypes) && !path.starts_with(kIncidents)) {
     return failure(404,
                    "not found; the documents are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /findings, "
-                   "/sources, /events and /memory");
+                   "/incidents, /incidents/FILE, /sources, /events and /memory");
   }
+  if (path.starts_with(kIncidents)) return incident(path.substr(kIncidents.size()));
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);
   if (wanted->allocator && !is_allocator(*wanted->allocator)) {
@@ -117,6 +127,10 @@ HttpResponse Api::respond(const HttpRequest& request) {
   if (path == "findings") {
     if (options_.diagnostician == nullptr) return failure(404, "findings are not available here");
     return made(&findings_, [&] { return findings_document(*snapshot, options_.diagnostician->diagnosis()); });
+  }
+  // One may be written between two polls, which the ETag does not show.
+  if (path == "incidents") {
+    return json_response(200, incidents_document(*snapshot, options_.incidents ? options_.incidents() : IncidentList{}));
   }
   if (path == "sources") {
     return made(nullptr, [&] {

@@ -13,6 +13,7 @@
 #include "core/base/mutex.h"
 #include "daemon/exposition/rendered_snapshot.h"
 #include "daemon/http/server.h"
+#include "daemon/incidents/incident.h"
 #include "daemon/serve/api_documents.h"
 #include "daemon/serve/gzip.h"
 #include "daemon/snapshot/evidence_builder.h"
@@ -31,6 +32,10 @@ struct PagesOptions {
   const History* history = nullptr;
   /// nullptr: no findings.
   const Diagnostician* diagnostician = nullptr;
+  /// Empty: none are kept here.
+  std::function<IncidentList()> incidents = {};
+  /// The bytes of one of them, by the name of its file.
+  std::function<Result<std::string>(std::string_view)> incident_file = {};
   HostInfo host = {};
   /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
   std::function<bool()> has_per_cpu = {};
@@ -66,6 +71,7 @@ class Api {
   };
   template <typename Make>
   HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);
+  HttpResponse incident(std::string_view file) const;
   HttpResponse type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path);
   HttpResponse history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
 

@@ -278,6 +278,26 @@ std::string findings_document(const Snapshot& snapshot, const Diagnosis& diagnos
   return json.finish();
 }
 
+std::string incidents_document(const Snapshot& snapshot, const IncidentList& list) {
+  JsonWriter json;
+  write_poll(json, snapshot);
+  write_texts(json, {{"directory", list.directory}, {"problem", list.problem}});
+  json.open_list("incidents");
+  for (const Incident& one : list.incidents) {
+    json.open_object().field("file", one.file);
+    if (one.realtime_ns != 0) json.field("time", seconds_of(one.realtime_ns));
+    write_texts(json, {{"cause", one.cause},
+                       {"object", one.object},
+                       {"headline", one.headline},
+                       {"certainty", one.certainty},
+                       {"culprit", one.culprit},
+                       {"next", one.next},
+                       {"problem", one.problem}});
+    json.field("polls", one.polls).field("bytes", one.bytes).close();
+  }
+  return json.finish();
+}
+
 std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history) {
   const std::uint32_t number = snapshot.rows()[row].number;
   JsonWriter json;

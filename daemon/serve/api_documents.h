@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/incidents/incident.h"
 #include "daemon/serve/query.h"
 #include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
@@ -37,6 +38,7 @@ struct HostInfo {
 [[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
 [[nodiscard]] std::string growth_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
 [[nodiscard]] std::string findings_document(const Snapshot& snapshot, const Diagnosis& diagnosis);
+[[nodiscard]] std::string incidents_document(const Snapshot& snapshot, const IncidentList& list);
 [[nodiscard]] std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history);
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,

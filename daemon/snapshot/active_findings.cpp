@@ -62,6 +62,10 @@ std::string object_of(const Finding& finding) {
   return thing == finding.who.end() ? std::string() : label_of(thing->name);
 }
 
+FindingTexts texts_of(const Finding& finding) {
+  return {.headline = label_of(finding.headline), .culprit = culprit_of(finding), .next = commands_of(finding)};
+}
+
 ActiveFindings::Entry* ActiveFindings::entry_of(const Finding& finding, std::int64_t now_ns) {
   std::string object = object_of(finding);
   const auto is_same = [&](const Entry& entry) { return entry.cause == finding.cause && entry.object == object; };
@@ -103,6 +107,7 @@ bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_
   const std::size_t old_dropped = std::exchange(dropped_, 0);
   bool has_changed = false;
   begun_.clear();
+  turned_now_.clear();
   for (Entry& entry : entries_) entry.level_before = std::exchange(entry.level_now, 0);
   for (const Finding& finding : findings) {  // most urgent first, so of two with the same object the first counts
     Entry* const entry = entry_of(finding, now_ns);
@@ -117,18 +122,21 @@ bool ActiveFindings::update(std::span<const Finding> findings, std::int64_t now_
     const unsigned confirmed = is_certain ? entry->level_now : std::min(entry->level_now, entry->level_before);
     for (unsigned level = 0; level < confirmed; ++level) entry->level_ns[level] = now_ns;
     const std::uint64_t begun_before = entry->begun;
+    const bool was_now = entry->level == kMaxLevel || is_first_;
     const bool has_new_level = settle(*entry, now_ns);
     if (entry->begun != begun_before) {
       begun_.push_back(static_cast<std::size_t>(&finding - findings.data()));
       entry->since = time_of(realtime_ns);
     }
+    if (entry->level == kMaxLevel && !was_now) turned_now_.push_back(static_cast<std::size_t>(&finding - findings.data()));
     if (entry->level == 0 || (!has_new_level && now_ns - entry->worded_ns < kRewordNs)) continue;
     has_changed = true;
     entry->worded_ns = now_ns;
-    entry->headline = label_of(entry->returns < 2 ? finding.headline : finding.headline + " (comes and goes)");
+    FindingTexts texts = texts_of(finding);
+    entry->headline = entry->returns < 2 ? std::move(texts.headline) : label_of(finding.headline + " (comes and goes)");
     entry->certainty = finding.certainty;
-    entry->culprit = culprit_of(finding);
-    entry->next = commands_of(finding);
+    entry->culprit = std::move(texts.culprit);
+    entry->next = std::move(texts.next);
   }
   is_first_ = false;
   for (Entry& entry : entries_) {

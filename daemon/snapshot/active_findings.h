@@ -14,6 +14,14 @@
 
 namespace memstat {
 
+/// What a finding says, short enough for labels.
+struct FindingTexts {
+  std::string headline;
+  std::string culprit;  ///< "group /x, process java (pid 1528)", or why it is unknown; "": its cause names none
+  std::string next;     ///< the first command to type, and "; " with the one for the setting of a limit; "": none
+};
+FindingTexts texts_of(const Finding& finding);
+
 /// Damps findings, so that an alert neither misses a cause nor repeats it.
 ///
 /// A finding is active from the second poll in a row that has it, or at once if it is confirmed by a counter or a line of
@@ -61,6 +69,8 @@ class ActiveFindings {
   bool update(std::span<const Finding> findings, std::int64_t now_ns, std::int64_t realtime_ns = 0);
   /// Indexes of the findings of the last update() that became active in it.
   [[nodiscard]] std::span<const std::size_t> begun() const { return begun_; }
+  /// Indexes of those that reached the highest level in it; none in the first update().
+  [[nodiscard]] std::span<const std::size_t> turned_now() const { return turned_now_; }
   /// The next update() replaces the texts, because it is now known who holds something.
   void reword() {
     for (Entry& entry : entries_) entry.worded_ns = INT64_MIN / 2;
@@ -79,6 +89,7 @@ class ActiveFindings {
 
   std::vector<Entry> entries_;
   std::vector<std::size_t> begun_;
+  std::vector<std::size_t> turned_now_;
   std::size_t dropped_ = 0;
   bool is_first_ = true;  // there was no poll yet
 };

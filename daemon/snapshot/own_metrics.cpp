@@ -23,6 +23,8 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_helper_up", kGauge,
      "1 while the helper process runs, which attaches to kernel events again, or reads the kernel for FreeBSD's sandbox; 0 "
      "if it is gone, so that memstatd must be restarted; absent if there is none."},
+    {"memstat_incidents_total", kCounter,
+     "Incidents since memstatd started, by cause: what was killed, failed or ran out, with the polls before it."},
     {"memstat_kernel_info", kGauge, "Always 1; the labels describe the kernel that the figures are from."},
     {"memstat_log_lines_dropped_total", kCounter,
      "Log lines dropped because the log was not read fast enough, since memstatd started."},

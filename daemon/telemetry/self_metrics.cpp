@@ -68,6 +68,7 @@ struct SelfMetrics::Implementation {
   Family<Gauge>& kernel = gauges(registry, "memstat_kernel_info");
   Counter& missed = counters(registry, "memstat_poll_missed_total").Add({});
   Counter& skipped = counters(registry, "memstat_snapshots_skipped_total").Add({});
+  Family<Counter>& incidents = counters(registry, "memstat_incidents_total");
   Family<Counter>& recording_polls = counters(registry, "memstat_recording_polls_total");
   std::array<Counter*, 3> recording_outcomes{};  // by RecordingOutcome; nullptr without a recording
   Gauge& series = gauges(registry, "memstat_series").Add({});
@@ -296,6 +297,10 @@ void SelfMetrics::recording_started() {
 
 void SelfMetrics::recording_poll(RecordingOutcome outcome) {
   implementation_->add(*implementation_->recording_outcomes[static_cast<std::size_t>(outcome)], 1);
+}
+
+void SelfMetrics::incident(std::string_view cause) {
+  implementation_->add(implementation_->incidents.Add({{"cause", std::string(cause)}}), 1);
 }
 
 void SelfMetrics::log_lines_dropped(std::uint64_t total) {

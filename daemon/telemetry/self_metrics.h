@@ -80,6 +80,8 @@ class SelfMetrics : NotCopyable {
   /// Adds the recording counters, at 0.
   void recording_started();
   void recording_poll(RecordingOutcome outcome);
+  /// An incident was kept, or could not be.
+  void incident(std::string_view cause);
   /// `total` is since the start.
   void log_lines_dropped(std::uint64_t total);
 

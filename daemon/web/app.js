@@ -94,6 +94,18 @@ function drawFindings() {
   at('finding-list').replaceChildren(...found.map(findingRow));
 }
 
+/** What was killed, failed or ran out, newest first, each with its capture. */
+function drawIncidents() {
+  const kept = state.incidents?.incidents ?? [];
+  at('incidents').hidden = kept.length === 0;
+  if (kept.length === 0) return;
+  setText(at('incidents-title'), `${count(kept.length)} ${kept.length === 1 ? 'incident' : 'incidents'}, the last at ${clock(kept[0].time ?? 0)}`);
+  at('incident-list').replaceChildren(...kept.map((one, i) => element('li', {}, element('span', {}, one.headline ?? one.problem),
+    one.culprit ? element('span', {class: 'what'}, one.culprit) : null,
+    element('a', {class: 'what', href: `/api/v1/incidents/${encodeURIComponent(one.file)}`, download: one.file}, `memstatctl why --incident ${i + 1}`),
+    element('span', {class: 'side'}, one.time ? clock(one.time) : ''))));
+}
+
 const empty = (text) => element('li', {class: 'empty'}, text);
 
 /** What the verdict's numbers count. */
@@ -323,6 +335,7 @@ function draw() {
   drawAge();
   drawVerdict();
   drawFindings();
+  drawIncidents();
   drawCauses();
   drawProblems();
   drawGrowth();
@@ -337,9 +350,11 @@ async function refresh() {
   const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // the history may be off
   const grown = ask('/api/v1/growth').catch(() => ({body: null}));
   const found = ask('/api/v1/findings').catch(() => ({body: null}));
+  const kept = ask('/api/v1/incidents').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
   state.findings = (await found).body;
+  state.incidents = (await kept).body;
   state.memory = memory.body;
   state.types = types.body.types;
   state.unlisted = types.body.unlisted;

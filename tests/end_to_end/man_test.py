@@ -336,7 +336,8 @@ class Configuration(unittest.TestCase):
         restart = {"listen": 'listen: ["127.0.0.1:0", "127.0.0.2:0"]', "allow": 'allow: ["10.0.0.0/8"]', "user": "user: daemon",
                    "enable_reload": "enable_reload: true", "capture": "capture: {max_age: 23h}", "sandbox": "sandbox: false",
                    "lock_memory": "lock_memory: false", "events": "events: {mode: off}", "textfile": "textfile: /var/tmp/memstat.prom",
-                   "counters": "counters: [{set: few, events: [page-faults]}]", "unix_socket": 'unix_socket: {mode: "0600"}', "findings": "findings: {holders: false}"}
+                   "counters": "counters: [{set: few, events: [page-faults]}]", "unix_socket": 'unix_socket: {mode: "0600"}', "findings": "findings: {holders: false}",
+                   "incidents": "incidents: {max_files: 19}"}
         others = {"poll": "poll: {interval: 11s}", "tier": "tier: full", "per_cpu": 'per_cpu: {types: ["x"]}',
                   "sources": "sources: {linux_slabinfo: {enabled: off}}", "growth": "growth: {window: 2h}",
                   "limits": 'limits: [{allocator: ".*", type: ".*", bytes: 1}]', "retention": "retention: 7", "history": "history: 0",

@@ -100,7 +100,7 @@ class CommandLine(unittest.TestCase):
                 (["malloc", "--human", "--format", "freebsd-13"], "--human"),
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
                 (["node", "0x10000000000000000"], "2^64"), (["resident"], "PATH"), (["typse"], "did you mean types? The commands are why, "), (["vmstat"], '"vmstat". The commands are why, '),
-                (["--from", capture, "types"], "the command comes first: memstatctl COMMAND --from, where COMMAND is why, top, "), (["types", "--reversed", "x"], "types has no option --reversed; did you mean --reverse?"),
+                (["--from", capture, "types"], "the command comes first: memstatctl COMMAND --from, where COMMAND is why, incidents, "), (["types", "--reversed", "x"], "types has no option --reversed; did you mean --reverse?"),
                 (["types", "--from", "ftp://host/x"], "not a URL"), (["types", "--limit", "-1"], "from 0 to"), (["types", "--sort=bytes", "("], "missing )"),
                 (["types", "("], "regular expression"),
                 (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a whole number"), (["leaks", "--for", "31d"], "30s, 2m, 1h or 3d"), (["resident", "/", "--from", "live"], "--from"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The JSON output of every command matches its schema in tests/fixtures/schemas, which also has the command lines to run.
 
-In these, a capture has its name, OUTPUT is a file that does not exist, URL a memstatd that replays LIMITS, DUMP a dump with owners of objects.
+In these, a capture has its name, OUTPUT is a file that does not exist, INCIDENTS a directory of incidents, URL a memstatd that replays LIMITS, DUMP a dump with owners of objects.
 """
 import json
 import os
@@ -43,7 +43,8 @@ def real_output():
         daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
         for command, schema in schemas().items():
             for line in schema["command_lines"]:
-                words = {"OUTPUT": os.path.join(directory, "new.tar"), "URL": f"http://127.0.0.1:{daemon.port}", "DUMP": os.path.join(directory, "dump")}
+                words = {"OUTPUT": os.path.join(directory, "new.tar"), "URL": f"http://127.0.0.1:{daemon.port}", "DUMP": os.path.join(directory, "dump"),
+                         "INCIDENTS": os.path.join(program.SOURCE_DIR, "tests", "fixtures", "incidents")}
                 if "DUMP" in line and os.path.exists(MAKE_DUMP):
                     subprocess.run([MAKE_DUMP, words["DUMP"], "owners"], check=True, timeout=program.PATIENCE)
                 done = run(command, "--json", *[words.get(word) or with_capture(word) for word in line])

@@ -5,6 +5,7 @@
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/http_client.h"
+#include "daemon/ctl/source/incident_files.h"
 #include "tests/fuzz/fuzz_target.h"
 
 void memstat::fuzz(std::string_view bytes) {
@@ -27,6 +28,11 @@ void memstat::fuzz(std::string_view bytes) {
   if (parse_error_answer(body).size() > body.size()) std::abort();
   for (const events::SlabOrigin& origin : parse_origins_page(body)) {
     if (origin.cache.empty() || origin.cache.size() > body.size()) std::abort();
+  }
+  IncidentList incidents;
+  parse_incidents_answer(body, incidents);
+  for (const Incident& one : incidents.incidents) {
+    if (!is_incident_file(one.file)) std::abort();
   }
   const ParsedUrl url = parse_url(bytes);
   if (url.problem.empty() == url.url.host.empty()) std::abort();

@@ -43,7 +43,7 @@ def readers():
     """{command: the arguments that it needs besides --from}, of commands that read kernels: the first words of its first command line."""
     found = {}
     for command in command_names():
-        if command not in ("diff", "doctor", "hosts") and "--from" in run(command, "--help").stdout:
+        if command not in ("diff", "doctor", "hosts", "incidents") and "--from" in run(command, "--help").stdout:
             line = schemas().get(command, {"command_lines": [[]]})["command_lines"][0]
             found[command] = line[:next((place for place, word in enumerate(line) if word.startswith("--")), len(line))]
     return found

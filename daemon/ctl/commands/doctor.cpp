@@ -24,8 +24,6 @@ constexpr std::array<ReportColumn, 9> kDoctorColumns{{{.key = "source", .title =
                                                       {.key = "needs", .title = ""},
                                                       {.key = "max_files", .title = "", .unit = Unit::kNumber}}};
 
-constexpr const char* kDefaultUrl = "http://127.0.0.1:8947";
-
 struct Examined {
   SelfTest test;
   std::string problem;  ///< Why there is no result; "" if there is one.
@@ -52,7 +50,7 @@ Examined examine_this_process() {
 
 Examined examine(const std::optional<std::string>& from) {
   if (from) return *from == "live" ? examine_this_process() : examine_daemon(*from);
-  Examined running = examine_daemon(kDefaultUrl);
+  Examined running = examine_daemon(kThisDaemon);
   return running.problem.empty() ? running : examine_this_process();  // no memstatd seems to run here
 }
 

@@ -85,6 +85,7 @@ struct CommandLine {
   std::optional<std::int64_t> window_ns = {};    ///< Time to watch.
   std::string shell = {};                        ///< For the command completion: one of kShells.
   std::string type = {};                         ///< ALLOCATOR/TYPE or a name, for commands about one type.
+  std::string incident = {};                     ///< For the command why: a number or a file; "": none.
   std::string word = {};                         ///< For the command explain.
   std::string question = {};                     ///< For the command who.
   std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; empty: the command's default.
@@ -198,11 +199,11 @@ struct Command {
 };
 
 /// Every command, in the order of the help text.
-#define MEMSTAT_COMMANDS(command)                                                                                     \
-  command(Why) command(Top) command(Hosts) command(Demo) command(Types) command(Limits) command(Show) command(Events) \
-      command(Diff) command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay)    \
-          command(Objects) command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process) command(Node)  \
-              command(Resident) command(Counters) command(Explain) command(Doctor) command(Completion)
+#define MEMSTAT_COMMANDS(command)                                                                                        \
+  command(Why) command(Incidents) command(Top) command(Hosts) command(Demo) command(Types) command(Limits) command(Show) \
+      command(Events) command(Diff) command(Watch) command(Leaks) command(Origins) command(Stacks) command(Record)       \
+          command(Replay) command(Objects) command(Malloc) command(Zones) command(Mbufs) command(Who) command(Process)   \
+              command(Node) command(Resident) command(Counters) command(Explain) command(Doctor) command(Completion)
 
 #define MEMSTAT_DECLARATION(name) extern const Command k##name##Command;
 MEMSTAT_COMMANDS(MEMSTAT_DECLARATION)

@@ -22,6 +22,7 @@
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/fleet_leaks.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/incidents/incident.h"
 
 namespace memstat::ctl {
 
@@ -56,6 +57,9 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
 /// A row for each host of --from, or of each value of --group-by: the worst first.
 Report hosts_report(const CommandLine& options);
 
+/// Where a full screen was expected.
+inline constexpr const char* kNoScreen =
+    "memstatctl: built without ncursesw, which the full screen needs; this is plain output\n";
 /// The full screen of `top --hosts`; hosts_report() without one.
 Report top_of_hosts(const CommandLine& options);
 
@@ -70,6 +74,9 @@ ReportTable diff_table(std::span<const TypeRow> before, std::span<const TypeRow>
 /// Everything about one type. `word`: as for find_named_type. CSV has the values by CPU, or by node if there are none
 /// by CPU.
 Report show(ReportSource& source, const std::string& word, const ReportView& view);
+
+/// What an incident is about, poll by poll, in text.
+std::string incident_story(const Incident& incident, ReportSource& source, std::size_t width);
 
 /// The events of the kernel's log. `since_ns`: only events within this time before the figures were read.
 Report events_report(ReportSource& source, const ReportView& view, std::optional<std::int64_t> since_ns);

@@ -174,7 +174,7 @@ Report run_top(const CommandLine& options) {
   let_take_effect(signal);
   return {};
 #else
-  std::fprintf(stderr, "memstatctl: built without ncursesw, which the full screen needs; this is plain output\n");
+  std::fputs(kNoScreen, stderr);
   return plain_top(options, reader, model);
 #endif
 }

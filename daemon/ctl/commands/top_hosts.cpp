@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <future>
 #include <thread>
 
@@ -90,9 +91,10 @@ class HostScreen {
 }  // namespace
 
 Report top_of_hosts(const CommandLine& options) {
+  const bool has_screen = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1 && !options.count;
 #if defined(MEMSTAT_HAVE_TOP)
   constexpr std::int64_t kUsualIntervalNs = 10'000'000'000;
-  if (::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1 && !options.count) {
+  if (has_screen) {
     int signal = 0;
     {
       HostScreen screen(options, std::chrono::nanoseconds(options.interval_ns.value_or(kUsualIntervalNs)));
@@ -102,6 +104,8 @@ Report top_of_hosts(const CommandLine& options) {
     let_take_effect(signal);
     return {};
   }
+#else
+  if (has_screen) std::fputs(kNoScreen, stderr);
 #endif
   return hosts_report(options);
 }

@@ -10,6 +10,7 @@
 #include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
+#include "daemon/ctl/source/incident_files.h"
 #include "daemon/exposition/answers.h"
 
 namespace memstat::ctl {
@@ -89,6 +90,10 @@ constexpr auto kWhyOptions = joined(
         flag("--verbose",
              "Also list the causes that were ruled out, those that could not be checked, and\nthe queries to a server",
              set_verbose),
+        valued("--incident", "N|FILE",
+               "What was killed, failed or ran out then: its number in memstatctl incidents,\nor its file; of the memstatd "
+               "or directory that --from names",
+               store<&CommandLine::incident>),
         flag("--watch", "Continue until ^C, and print the findings again when they change",
              store<&CommandLine::is_followed>),
         kJsonOption},
@@ -199,7 +204,28 @@ Report follow(const CommandLine& options, ReportSource& source) {
   return last;
 }
 
+Report run_why(const CommandLine& options);
+
+/// The answer for an incident's capture, after its story.
+Report why_then(const CommandLine& options) {
+  const IncidentCapture capture = find_incident(options.from, options.incident);
+  if (!capture.problem.empty()) return {.problem = capture.problem};
+  CommandLine question = options;
+  question.incident.clear();
+  question.from = capture.path;
+  std::string story;
+  if (options.view.layout == Layout::kText) {
+    if (const OpenedSource opened = open_source(question.from); opened.source != nullptr)
+      story = incident_story(capture.incident, *opened.source, options.view.width);
+  }
+  Report report = run_why(question);
+  if (capture.is_copy) std::remove(capture.path.c_str());
+  report.output.insert(0, story);
+  return report;
+}
+
 Report run_why(const CommandLine& options) {
+  if (!options.incident.empty()) return why_then(options);
   const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);

@@ -144,6 +144,8 @@ struct DaemonAnswer {
   std::string text;
   std::string problem;  ///< For display, with the URL; "" if there is an answer, and only then.
 };
+/// Where the memstatd of this machine listens by default.
+inline constexpr const char* kThisDaemon = "http://127.0.0.1:8947";
 /// Gets `path`, which begins with a slash, from the memstatd at a URL.
 DaemonAnswer ask_daemon(const std::string& url, std::string_view path);
 

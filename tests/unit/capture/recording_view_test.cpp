@@ -18,7 +18,7 @@
 namespace memstat {
 namespace {
 
-class ManualClock final : public Clock {
+class RecordedClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t monotonic_ns() const override { return now; }
   [[nodiscard]] std::int64_t realtime_ns() const override { return 1'795'186'800'000'000'000 + now; }
@@ -67,7 +67,7 @@ class Recording : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  ManualClock clock_;
+  RecordedClock clock_;
   std::unique_ptr<ReplayKernelView> kernel_;
   std::unique_ptr<FaultyKernelView> view_;
   Buffer out_;

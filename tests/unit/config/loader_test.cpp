@@ -103,6 +103,8 @@ const ChangedKey kChangedKeys[] = {
     {"  record: \"\"", "  record: /var/db/memstatd/x.tar.zst",
      [](const Config& c) { return c.capture.record == "/var/db/memstatd/x.tar.zst"; }},
     {"  max_bytes: 1GiB", "  max_bytes: 10kB", [](const Config& c) { return c.capture.max_bytes == 10000; }},
+    {"  directory: /var/lib/memstatd/incidents", "  directory: /srv",
+     [](const Config& c) { return c.incidents.directory == "/srv"; }},
     {"  max_age: 24h", "  max_age: 7d", [](const Config& c) { return c.capture.max_age == 168h; }},
     {"  level: info", "  level: debug", [](const Config& c) { return c.log.level == LogLevel::kDebug; }},
     {"  format: text", "  format: json", [](const Config& c) { return c.log.format == LogFormat::kJson; }},

@@ -26,7 +26,7 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
     EXPECT_EQ(parse({command->name, "--json", "1"}).options.command != nullptr, takes_words);
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
-  EXPECT_TRUE(command_names(" or ").starts_with("why, top, hosts, demo, types, "));
+  EXPECT_TRUE(command_names(" or ").starts_with("why, incidents, top, hosts, demo, types, "));
   EXPECT_TRUE(command_names(" or ").ends_with(", doctor or completion"));
   EXPECT_EQ(find_command("memuse"), find_command("stacks"));
   EXPECT_EQ(find_command("cpu"), find_command("show"));

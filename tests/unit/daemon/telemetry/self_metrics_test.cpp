@@ -177,6 +177,7 @@ TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   metrics_.findings({&finding, 1}, 0);
   metrics_.helper_up(true);
   metrics_.source_not_permitted("t", "root");
+  metrics_.incident("swap_full");
   std::set<std::string, std::less<>> found;
   std::istringstream lines(metrics_.text());
   for (std::string line; std::getline(lines, line);) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/incidents/black_box.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "core/base/thread_name.h"
+#include "daemon/snapshot/active_findings.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+
+}  // namespace
+
+BlackBox::BlackBox(std::shared_ptr<RecentPolls> polls, std::unique_ptr<IncidentStore> store, SelfMetrics& metrics, Log log,
+                   const Clock& clock)
+    : polls_(std::move(polls)),
+      store_(std::move(store)),
+      metrics_(metrics),
+      log_(std::move(log)),
+      clock_(clock),
+      thread_([this] { run(); }) {}
+
+BlackBox::~BlackBox() {
+  {
+    const MutexLock lock(mutex_);
+    must_stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void BlackBox::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
+  polls_->end_poll("live");
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  std::vector<Incident> due;
+  for (Open& open : open_) {
+    if (now_ns >= open.end_ns) due.push_back(std::move(open.incident));
+  }
+  std::erase_if(open_, [&](const Open& open) { return now_ns >= open.end_ns; });
+  for (const std::size_t index : urgent) {
+    const Finding& finding = findings[index];
+    const auto [last, is_first] = last_ns_.try_emplace(finding.cause, now_ns);
+    if (!is_first && now_ns - last->second < kQuietNs) continue;
+    last->second = now_ns;
+    const FindingTexts texts = texts_of(finding);
+    Incident incident{.file = {},
+                      .realtime_ns = clock_.realtime_ns() / kMillisecond * kMillisecond,  // as the API has it
+                      .cause = finding.cause,
+                      .object = object_of(finding),
+                      .headline = texts.headline,
+                      .certainty = std::string(to_string(finding.certainty)),
+                      .culprit = texts.culprit,
+                      .next = texts.next,
+                      .polls = 0,
+                      .bytes = 0,
+                      .problem = {}};
+    incident.file = incident_file_name(incident.realtime_ns, incident.cause);
+    due.push_back(incident);
+    open_.push_back({std::move(incident), now_ns + kAfterNs});
+    metrics_.incident(finding.cause);
+  }
+  if (due.empty()) return;
+  {
+    const MutexLock lock(mutex_);
+    due_.insert(due_.end(), std::make_move_iterator(due.begin()), std::make_move_iterator(due.end()));
+  }
+  wake_.notify_all();
+}
+
+void BlackBox::write(Incident& incident) {
+  std::string problem;
+  try {
+    if (const auto written = store_->write(incident, polls_->copy(), polls_->manifest()); !written)
+      problem = to_string(written.error());
+  } catch (const std::exception&) {
+    problem = "out of memory";
+  }
+  const bool was_failing = std::exchange(is_failing_, !problem.empty());
+  if (is_failing_ && !was_failing)
+    log_(LogLevel::kError, "incidents are not kept; polling and serving continue: " + problem);
+  if (!is_failing_ && was_failing) log_(LogLevel::kInfo, "incidents are kept again");
+}
+
+void BlackBox::run() {
+  name_thread("memstatd-box");
+  MutexLock lock(mutex_);
+  while (true) {
+    wake_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !due_.empty(); });
+    if (due_.empty()) return;
+    std::vector<Incident> due = std::exchange(due_, {});
+    lock.unlock();
+    for (Incident& incident : due) write(incident);
+    lock.lock();
+  }
+}
+
+}  // namespace memstat

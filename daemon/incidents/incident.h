@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An incident: the capture of the polls before and after something was killed, failed or ran out, and a note about it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace memstat {
+
+/// What the note says. Texts are at most as long as a label of memstat_finding_info.
+struct Incident {
+  std::string file;              ///< its name in the directory
+  std::int64_t realtime_ns = 0;  ///< of the poll that noticed it, since 1970
+  std::string cause;             ///< of the finding, such as "cgroup_oom_kill"
+  std::string object;            ///< what it is about, such as a control group; "": the machine
+  std::string headline;
+  std::string certainty;
+  std::string culprit;      ///< who holds the memory, as far as it was known; "": its cause names none
+  std::string next;         ///< a command
+  std::uint64_t polls = 0;  ///< in its capture
+  std::uint64_t bytes = 0;  ///< size of its file
+  std::string problem;      ///< why the note cannot be read; "": it could
+};
+
+/// What a memstatd has kept.
+struct IncidentList {
+  std::vector<Incident> incidents;  ///< newest first
+  std::string directory;            ///< "": none is used
+  std::string problem;              ///< why none are kept; "": they are
+};
+
+/// The first member of the archive, which readers of captures ignore.
+inline constexpr std::string_view kIncidentNote = "incident.yaml";
+
+/// "20261129T031012Z-cgroup_oom_kill.tar.zst"; .tar if this build has no libzstd.
+std::string incident_file_name(std::int64_t realtime_ns, std::string_view cause);
+bool is_incident_file(std::string_view name);
+
+std::string format_incident(const Incident& incident);
+/// Errors: kData with `file` and line. Unknown keys are ignored, so that a newer memstatd may add some.
+Result<Incident> parse_incident(std::string_view text, std::string_view file);
+
+/// Reads the notes of a directory, newest first. One that cannot be read has a `problem`. Errors: system_error of the
+/// directory.
+Result<std::vector<Incident>> list_incidents(const std::string& directory);
+
+}  // namespace memstat

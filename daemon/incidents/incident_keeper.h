@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// All that a daemon does about incidents, from before the privilege drop to the end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "daemon/incidents/black_box.h"
+#include "daemon/incidents/kill_watch.h"
+
+namespace memstat {
+
+/// Keeps incidents, or knows why it does not. Thread safety: list() and file() by any thread once started, polled() by the
+/// polling thread, the rest by one.
+class IncidentKeeper {
+ public:
+  struct Options {
+    DirectoryOwner owner = {};  ///< The account that memstatd becomes before the first poll.
+    bool is_replay = false;     ///< Of a capture: kept only in another directory than the default.
+    BlackBox::Log log = {};
+  };
+
+  /// Opens the directory, and wraps `view`, through which memstatd then reads. `clock`: the capture's, if it is a replay;
+  /// must outlive this object. Without the directory it does nothing: a warning if it is not the default.
+  void open(std::shared_ptr<KernelView>& view, const IncidentsConfig& config, const Clock& clock, Options options);
+  /// Call after the sources were opened.
+  void end_opening();
+  /// The path that must stay writable; "": none.
+  [[nodiscard]] std::string directory() const { return store_ ? store_->directory() : std::string(); }
+
+  /// Starts the threads. `on_kill`: called by one of them when the kernel has killed something, to poll.
+  void start(SelfMetrics& metrics, std::function<void()> on_kill);
+  void polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
+  /// Waits for what is being written. Call after the last poll.
+  void stop();
+
+  [[nodiscard]] IncidentList list() const;
+  /// The bytes of an incident's file. Errors: system_error.
+  [[nodiscard]] Result<std::string> file(std::string_view name) const;
+
+ private:
+  std::shared_ptr<RecentPolls> polls_;
+  std::unique_ptr<IncidentStore> store_;  // until box_ has it
+  std::optional<KillWatch> watch_;
+  std::unique_ptr<BlackBox> box_;
+  BlackBox::Log log_;
+  const Clock* clock_ = nullptr;
+  std::string why_not_ = "memstatd has just started";
+};
+
+}  // namespace memstat

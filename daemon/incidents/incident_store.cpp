@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/incidents/incident_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <numeric>
+#include <utility>
+
+#include "core/capture/archive_stream.h"
+#include "core/capture/recent_polls.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kUnfinished = ".unfinished";
+constexpr std::size_t kMaxFile = 64 << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<IncidentStore>> IncidentStore::open(const std::string& directory, const DirectoryOwner& owner,
+                                                           const Limits& limits) {
+  auto writer = DirectoryWriter::open(directory, owner);
+  if (!writer) return writer.error();
+  if (auto removed = writer->remove_tree(kUnfinished); !removed) return removed.error();
+  auto found = list_incidents(directory);
+  if (!found) return found.error();
+  std::unique_ptr<IncidentStore> store(new IncidentStore(*std::move(writer), limits));
+  const MutexLock lock(store->mutex_);
+  store->incidents_ = *std::move(found);
+  return store;
+}
+
+std::vector<Incident> IncidentStore::incidents() const {
+  const MutexLock lock(mutex_);
+  return incidents_;
+}
+
+Result<std::string> IncidentStore::read(std::string_view file) const {
+  {
+    const MutexLock lock(mutex_);
+    if (std::none_of(incidents_.begin(), incidents_.end(), [&](const Incident& one) { return one.file == file; }))
+      return system_error(file, ENOENT);
+  }
+  const auto directory = writer_.reopen();
+  if (!directory) return directory.error();
+  const std::string name(file);
+  const UniqueFd opened(::openat(directory->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!opened) return system_error(writer_.name() + "/" + name, errno);
+  std::string bytes;
+  std::array<char, 64 << 10> piece{};
+  while (bytes.size() <= kMaxFile) {
+    const ssize_t size = ::read(opened.get(), piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return system_error(writer_.name() + "/" + name, errno);
+    if (size == 0) return bytes;
+    bytes.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  return system_error(writer_.name() + "/" + name, EFBIG);
+}
+
+/// False if there is no other.
+bool IncidentStore::remove_oldest(std::string_view except) {
+  const MutexLock lock(mutex_);
+  if (incidents_.empty() || incidents_.back().file == except) return false;
+  if (auto removed = writer_.remove_tree(incidents_.back().file); !removed) return false;
+  incidents_.pop_back();
+  return true;
+}
+
+Result<void> IncidentStore::write_once(Incident& incident, const PollRing& ring, const CaptureManifest& manifest) {
+  if (auto removed = writer_.remove_tree(kUnfinished); !removed) return removed;
+  const auto file = writer_.create_file(kUnfinished);
+  if (!file) return file.error();
+  const std::string path = directory() + "/" + incident.file;
+  const auto sink = open_archive_sink(path, file->get(), incident.file.ends_with(".zst"));
+  if (!sink) return sink.error();
+  auto written = write_polls(ring, manifest, kIncidentNote, format_incident(incident), **sink);
+  if (written && ::fsync(file->get()) != 0) written = system_error(path, errno, "cannot write the incident");
+  struct stat status {};
+  if (written && ::fstat(file->get(), &status) == 0) incident.bytes = static_cast<std::uint64_t>(status.st_size);
+  if (written) written = writer_.rename(kUnfinished, incident.file);
+  if (written) written = writer_.sync_directory("");
+  if (!written) (void)writer_.remove_tree(kUnfinished);  // report the first failure
+  return written;
+}
+
+Result<void> IncidentStore::write(Incident& incident, const PollRing& ring, const CaptureManifest& manifest) {
+  incident.polls = ring.poll_count();
+  auto written = write_once(incident, ring, manifest);
+  while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
+    written = write_once(incident, ring, manifest);
+  if (!written) return written;
+  std::uint64_t total = 0;
+  std::size_t count = 0;
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(incidents_, [&](const Incident& one) { return one.file == incident.file; });
+    const auto before = [&](const Incident& one) { return one.file < incident.file; };
+    incidents_.insert(std::find_if(incidents_.begin(), incidents_.end(), before), incident);
+    for (const Incident& one : incidents_) total += one.bytes;
+    count = incidents_.size();
+  }
+  while (count > limits_.max_files || total > limits_.max_bytes) {
+    std::uint64_t oldest = 0;
+    {
+      const MutexLock lock(mutex_);
+      oldest = incidents_.back().bytes;
+    }
+    if (!remove_oldest(incident.file)) break;
+    total -= oldest;
+    --count;
+  }
+  return {};
+}
+
+}  // namespace memstat

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What incidents cost, and how soon one is on disk: incident_bench.py MEMSTATD [KILLS [SECONDS]]. As root, with a hierarchy of groups that has the
+memory controller. KILLS kills (20) at the limit of a group of 64 MiB while four processes compute, each by a memstatd that was just started, because one
+cause has at most one incident in a minute: seconds from the end of the process to the file. Then two memstatds side by side for SECONDS (60), a poll each
+200 ms, one that keeps incidents and one that does not: CPU of a poll and resident memory."""
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+PARSER = argparse.ArgumentParser(usage=__doc__)
+PARSER.add_argument("memstatd")
+PARSER.add_argument("kills", type=int, nargs="?", default=20)
+PARSER.add_argument("seconds", type=int, nargs="?", default=60)
+ARGUMENTS = PARSER.parse_args()
+os.environ["MEMSTATD"] = ARGUMENTS.memstatd
+import control_group  # noqa: E402
+import program  # noqa: E402
+
+EATER = "import sys; sys.stdin.readline(); kept = bytearray(96 << 20); kept[::4096] = b'x' * len(kept[::4096])"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def configuration(directory, text):
+    path = os.path.join(directory, "memstatd.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def seconds_to_disk(number):
+    """Of one kill; the daemon polls only once an hour otherwise."""
+    with program.temporary_directory() as directory:
+        kept = os.path.join(directory, "incidents")
+        path = configuration(directory, f"incidents: {{directory: {kept}}}\npoll: {{interval: 1h}}\n")
+        group = control_group.ControlGroup(f"memstat-bench-{os.getpid()}-{number}", 64 << 20)
+        with program.Daemon("--config", path) as daemon:
+            daemon.wait_page(lambda now: True, "the first poll")
+            eater = subprocess.Popen([sys.executable, "-c", EATER], stdin=subprocess.PIPE, preexec_fn=group.enter)
+            eater.communicate(b"\n")
+            killed = time.monotonic()
+            program.wait_until(lambda: [name for name in os.listdir(kept) if not name.startswith(".")], "an incident")
+            took = time.monotonic() - killed
+        os.rmdir(group.directory)
+        return took
+
+
+def used(daemon):
+    """CPU seconds, polls."""
+    page = daemon.page()
+    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS, page.number("memstat_poll_duration_seconds_count")
+
+
+def main():
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        times = sorted(seconds_to_disk(number) for number in range(ARGUMENTS.kills))
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    soon = sum(one <= 2 for one in times)
+    print(f"{ARGUMENTS.kills} kills: on disk within 2 s {soon}; quartiles " + ", ".join(f"{one:.2f} s" for one in statistics.quantiles(times)) + f"; at most {times[-1]:.2f} s")
+    with tempfile.TemporaryDirectory() as directory, program.temporary_directory() as kept:
+        common = "poll: {interval: 200ms}\n"
+        daemons = []
+        for text in (f"incidents: {{directory: {kept}/incidents}}\n", "incidents: {directory: \"\"}\n"):
+            daemons.append(program.Daemon("--config", configuration(directory, text + common)))
+            daemons[-1].wait_page(lambda now: True, "the first poll")
+        time.sleep(5)
+        before = [used(daemon) for daemon in daemons]
+        time.sleep(ARGUMENTS.seconds)
+        after = [used(daemon) for daemon in daemons]
+        cost = [(later[0] - first[0]) / (later[1] - first[1]) * 1000 for first, later in zip(before, after)]
+        resident = [int(program.status_of(daemon.process.pid)["VmRSS"].split()[0]) / 1024 for daemon in daemons]
+        print(f"a poll: {cost[0]:.3f} ms of CPU with incidents, {cost[1]:.3f} without ({100 * (cost[0] / cost[1] - 1):+.1f} %); resident {resident[0]:.1f} and {resident[1]:.1f} MiB")
+        for daemon in daemons:
+            daemon.terminate()
+
+
+main()

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/capture/poll_ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+
+namespace memstat {
+namespace {
+
+using Kind = PollRecord::Kind;
+using State = std::map<std::string, std::string>;  // content by name; "errno N" after a failure
+
+std::vector<State> states_of(const PollRing& ring) {
+  std::vector<State> states;
+  const auto taken = ring.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) -> Result<void> {
+    State state;
+    for (const PollRecord& record : records) {
+      state[record.name] =
+          record.system_errno == 0 ? std::string(record.bytes.view()) : "errno " + std::to_string(record.system_errno);
+    }
+    EXPECT_EQ(state.size(), records.size()) << "each once";
+    EXPECT_EQ(info.label, std::to_string(info.monotonic_ns));
+    states.push_back(std::move(state));
+    return {};
+  });
+  EXPECT_TRUE(taken);
+  return states;
+}
+
+void end_poll(PollRing& ring, std::int64_t number) {
+  ring.end_poll({.label = std::to_string(number), .realtime_ns = number, .monotonic_ns = number});
+}
+
+TEST(PollRing, HasEachPollWithEverythingThatWasKnown) {
+  PollRing ring(1 << 20);
+  ring.add(Kind::kFile, "/proc/a", "1", 0);
+  ring.add(Kind::kFile, "/proc/b", "same", 0);
+  ring.add(Kind::kFile, "/proc/c", {}, EACCES);
+  end_poll(ring, 1);
+  ring.add(Kind::kFile, "/proc/a", "2", 0);
+  ring.add(Kind::kFile, "/proc/c", "now", 0);
+  end_poll(ring, 2);
+  ring.add(Kind::kFile, "/proc/b", {}, ENOENT);
+  end_poll(ring, 3);
+  const std::vector<State> expected = {{{"/proc/a", "1"}, {"/proc/b", "same"}, {"/proc/c", "errno 13"}},
+                                       {{"/proc/a", "2"}, {"/proc/b", "same"}, {"/proc/c", "now"}},
+                                       {{"/proc/a", "2"}, {"/proc/c", "now"}}};
+  EXPECT_EQ(states_of(ring), expected);
+}
+
+TEST(PollRing, WhatIsBelowARemovedDirectoryIsGone) {
+  PollRing ring(1 << 20);
+  ring.add(Kind::kListing, "/g", "one\nonetwo\n", 0);
+  ring.add(Kind::kFile, "/g/one/stat", "1", 0);
+  ring.add(Kind::kFile, "/g/one/below/stat", "1", 0);
+  ring.add(Kind::kFile, "/g/onetwo/stat", "2", 0);
+  ring.add(Kind::kFile, "/g/stat", "3", 0);
+  end_poll(ring, 1);
+  ring.add(Kind::kListing, "/g", "onetwo\n", 0);
+  end_poll(ring, 2);
+  EXPECT_EQ(states_of(ring).back(), (State{{"/g", "onetwo\n"}, {"/g/onetwo/stat", "2"}, {"/g/stat", "3"}}));
+}
+
+TEST(PollRing, WhatWasReadWhenOpeningIsInTheOldestPollOnly) {
+  PollRing ring(1 << 20);
+  ring.add(Kind::kFile, "/once", "1", 0);
+  ring.add(Kind::kFile, "/again", "1", 0);
+  ring.end_opening();
+  for (int poll = 0; poll < 40; ++poll) {
+    if (poll % 16 == 0) ring.add(Kind::kFile, "/again", "1", 0);
+    end_poll(ring, poll);
+  }
+  const std::vector<State> states = states_of(ring);
+  ASSERT_EQ(states.size(), PollRing::kMaxPolls);
+  EXPECT_EQ(states.front(), (State{{"/again", "1"}, {"/once", "1"}}));
+  EXPECT_EQ(states.back(), (State{{"/again", "1"}}));
+}
+
+TEST(PollRing, LeavesOutAndCountsWhatDoesNotFit) {
+  PollRing ring(64 << 10);
+  ring.add(Kind::kFile, "/large", std::string(20 << 10, 'x'), 0);
+  ring.add(Kind::kFile, "/small", "1", 0);
+  for (int i = 0; i < 400; ++i) ring.add(Kind::kFile, "/many/" + std::to_string(i), "1", 0);
+  end_poll(ring, 1);
+  const State state = states_of(ring).back();
+  EXPECT_EQ(state.count("/large"), 0U);
+  EXPECT_EQ(state.at("/small"), "1");
+  EXPECT_EQ(ring.left_out() + state.size(), 402U);
+  EXPECT_GT(state.size(), 100U);
+  ring.add(Kind::kFile, "/small", std::string(20 << 10, 'x'), 0);
+  end_poll(ring, 2);
+  EXPECT_EQ(states_of(ring).back().at("/small"), "errno " + std::to_string(EFBIG));
+}
+
+TEST(PollRing, APollThatAloneFillsItIsStillRight) {
+  PollRing ring(16 << 10);  // 8 KiB of changes
+  for (int poll = 0; poll < 3; ++poll) {
+    for (int i = 0; i < 6; ++i)
+      ring.add(Kind::kFile, "/" + std::to_string(i), std::string(1500, static_cast<char>('a' + poll)), 0);
+    end_poll(ring, poll);
+    const std::vector<State> states = states_of(ring);
+    for (const auto& [name, content] : states.back()) EXPECT_EQ(content, std::string(1500, static_cast<char>('a' + poll)));
+  }
+}
+
+TEST(PollRing, IsAlwaysWhatAModelSays) {
+  std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+  const auto below = [&](unsigned most) { return random() % most; };
+  PollRing ring(16 << 10);
+  State now;
+  std::deque<State> model;
+  std::size_t fewest = SIZE_MAX;
+  for (int poll = 0; poll < 3000; ++poll) {
+    const unsigned reads = below(30);
+    for (unsigned i = 0; i < reads; ++i) {
+      const std::string name = "/" + std::to_string(below(8)) + "/" + std::to_string(below(5));
+      const std::string bytes(below(100), static_cast<char>('a' + below(3)));
+      switch (below(6)) {
+        case 0:
+          now.erase(name);
+          ring.add(Kind::kFile, name, {}, ENOENT);
+          break;
+        case 1:
+          now[name] = "errno 5";
+          ring.add(Kind::kFile, name, {}, EIO);
+          // A read that fails before it ever succeeded is known, too.
+          break;
+        default: now[name] = bytes; ring.add(Kind::kFile, name, bytes, 0);
+      }
+    }
+    end_poll(ring, poll);
+    model.push_back(now);
+    const std::vector<State> states = states_of(ring);
+    ASSERT_FALSE(states.empty());
+    ASSERT_LE(states.size(), PollRing::kMaxPolls);
+    ASSERT_EQ(ring.left_out(), 0U);
+    if (poll > 100) fewest = std::min(fewest, states.size());
+    while (model.size() > states.size()) model.pop_front();
+    for (std::size_t i = 0; i < states.size(); ++i) ASSERT_EQ(states[i], model[i]) << "poll " << poll << ", " << i;
+    if (poll % 500 == 0) {
+      const PollRing copy = ring;
+      ASSERT_EQ(states_of(copy), states);
+    }
+  }
+  EXPECT_GE(fewest, 4U) << "the memory is used";
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/incidents/incident_store.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/fake_kernel_view.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kTime = 1'790'000'000 * kSecond;
+
+Incident incident_at(std::int64_t seconds, std::string_view cause = "cgroup_oom_kill") {
+  Incident incident;
+  incident.realtime_ns = kTime + seconds * kSecond;
+  incident.cause = cause;
+  incident.headline = "Control group /a: 'it' was \"killed\": # no comment";
+  incident.object = "/a";
+  incident.file = incident_file_name(incident.realtime_ns, cause);
+  return incident;
+}
+
+PollRing ring_of(std::size_t bytes) {
+  PollRing ring(4 << 20);
+  std::string noise;
+  for (std::uint64_t i = 0, x = 1; i < bytes; ++i)
+    noise += static_cast<char>('a' + ((x = x * 6364136223846793005U + 1) >> 60U));
+  ring.add(PollRecord::Kind::kFile, "/proc/meminfo", noise, 0);
+  ring.end_poll({.label = "live", .realtime_ns = kTime, .monotonic_ns = 1});
+  return ring;
+}
+
+class IncidentStoreTest : public testing::Test {
+ protected:
+  std::unique_ptr<IncidentStore> open(const IncidentStore::Limits& limits = {}) {
+    auto store = IncidentStore::open(directory_.file("incidents"), {}, limits);
+    EXPECT_TRUE(store) << to_string(store.error());
+    return store ? *std::move(store) : nullptr;
+  }
+  void write(IncidentStore& store, Incident incident, std::size_t bytes = 100) {
+    const auto written = store.write(incident, ring_of(bytes), manifest_);
+    EXPECT_TRUE(written) << to_string(written.error());
+  }
+  static std::vector<std::int64_t> seconds_of(const IncidentStore& store) {
+    std::vector<std::int64_t> seconds;
+    for (const Incident& one : store.incidents()) seconds.push_back((one.realtime_ns - kTime) / kSecond);
+    return seconds;
+  }
+
+  TemporaryDirectory directory_;
+  FakeKernelView kernel_{OperatingSystem::kLinux};
+  CaptureManifest manifest_ = manifest_of(kernel_);
+};
+
+TEST_F(IncidentStoreTest, KeepsWhatItWroteForTheNextRun) {
+  {
+    const auto store = open();
+    write(*store, incident_at(1));
+    write(*store, incident_at(70, "swap_full"));
+  }
+  const auto store = open();
+  EXPECT_EQ(seconds_of(*store), (std::vector<std::int64_t>{70, 1})) << "newest first";
+  const Incident first = store->incidents().back();
+  EXPECT_EQ(first.headline, incident_at(1).headline);
+  EXPECT_EQ(first.cause, "cgroup_oom_kill");
+  EXPECT_EQ(first.polls, 1U);
+  EXPECT_GT(first.bytes, 0U);
+  const auto bytes = store->read(first.file);
+  ASSERT_TRUE(bytes);
+  EXPECT_FALSE(bytes->empty());
+  EXPECT_FALSE(store->read("../incidents/" + first.file));
+  EXPECT_FALSE(store->read("incident.yaml"));
+}
+
+TEST_F(IncidentStoreTest, TheSameIncidentIsReplaced) {
+  const auto store = open();
+  write(*store, incident_at(1));
+  write(*store, incident_at(1), 50000);
+  ASSERT_EQ(store->incidents().size(), 1U);
+  EXPECT_GT(store->incidents()[0].bytes, 20000U);
+}
+
+TEST_F(IncidentStoreTest, TheOldestMakeRoom) {
+  const auto store = open({.max_bytes = 60000, .max_files = 3});
+  for (int i = 0; i < 5; ++i) write(*store, incident_at(i));
+  EXPECT_EQ(seconds_of(*store), (std::vector<std::int64_t>{4, 3, 2}));
+  write(*store, incident_at(9), 80000);  // half of that, packed
+  EXPECT_EQ(seconds_of(*store), (std::vector<std::int64_t>{9, 4, 3}));
+  write(*store, incident_at(10), 200000);
+  EXPECT_EQ(seconds_of(*store), std::vector<std::int64_t>{10}) << "even if it alone is larger";
+}
+
+TEST_F(IncidentStoreTest, ADamagedOneIsListedWithTheReason) {
+  write(*open(), incident_at(1));
+  const std::string path = directory_.file("incidents/" + incident_at(1).file);
+  std::filesystem::resize_file(path, 30);
+  std::ofstream(directory_.file("incidents/" + incident_file_name(kTime, "swap_full"))) << "text";
+  std::ofstream(directory_.file("incidents/notes.txt")) << "mine";
+  const auto store = open();
+  ASSERT_EQ(store->incidents().size(), 2U);
+  for (const Incident& one : store->incidents()) EXPECT_FALSE(one.problem.empty()) << one.file;
+}
+
+TEST_F(IncidentStoreTest, WhatAKilledWriterLeftIsRemoved) {
+  (void)open();
+  std::ofstream(directory_.file("incidents/.unfinished")) << "half";
+  (void)open();
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("incidents/.unfinished")));
+}
+
+TEST_F(IncidentStoreTest, ADirectoryThatIsGoneIsAnError) {
+  const auto store = open();
+  std::filesystem::remove(directory_.file("incidents"));
+  Incident incident = incident_at(1);
+  EXPECT_FALSE(store->write(incident, ring_of(10), manifest_));
+  EXPECT_TRUE(store->incidents().empty());
+  EXPECT_FALSE(IncidentStore::open(directory_.file("missing/incidents"), {}, {}));
+}
+
+TEST(IncidentNote, IsReadAsItWasWritten) {
+  Incident incident = incident_at(3);
+  incident.culprit = "group /a, process java (pid 1528)";
+  incident.next = "memstatctl who anonymous";
+  incident.polls = 12;
+  const std::string text = format_incident(incident);
+  const auto parsed = parse_incident(text, "incident.yaml");
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(format_incident(*parsed), text);
+  for (std::size_t size = 0; size < text.size(); ++size) (void)parse_incident(text.substr(0, size), "incident.yaml");
+  EXPECT_FALSE(parse_incident("format: 2\n", "incident.yaml"));
+  EXPECT_FALSE(parse_incident("format: 1\ntime: yesterday\n", "incident.yaml"));
+  EXPECT_TRUE(parse_incident(text + "killer: later\n", "incident.yaml")) << "a newer memstatd may say more";
+}
+
+TEST(IncidentNote, NamesOfFiles) {
+  EXPECT_TRUE(is_incident_file(incident_at(1).file));
+  EXPECT_TRUE(incident_file_name(0, "swap_full").starts_with("19700101T000000Z-swap_full.tar"));
+  for (const char* const name : {"", ".", ".unfinished", "notes.tar", "19700101T000000Z.tar", "19700101T000000Z-a.txt"})
+    EXPECT_FALSE(is_incident_file(name)) << name;
+}
+
+}  // namespace
+}  // namespace memstat
