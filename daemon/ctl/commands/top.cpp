@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/http_client.h"
 #include "daemon/ctl/source/report_source.h"
