@@ -18,12 +18,14 @@ constexpr std::size_t kEntryBytes = 128;  // of memory beside key and content
 /// A larger file would push all polls out.
 constexpr std::size_t kMaxShareOfChanges = 4;
 
-Kind kind_of(std::string_view key) { return static_cast<Kind>(key.front()); }
+std::string key_of(Kind kind, std::string_view name) { return std::string(1, static_cast<char>(kind)).append(name); }
 
 }  // namespace
 
 PollRing::PollRing(std::size_t max_bytes)
-    : max_known_(max_bytes / 2), bytes_(std::max(max_bytes / 2, 4 * sizeof(Change)), '\0') {}
+    : max_known_(max_bytes / 2), bytes_(std::max(max_bytes / 2, 4 * sizeof(Change)), '\0') {
+  polls_.reserve(kMaxPolls);
+}
 
 /// A change lies in one piece: what would reach beyond the end of the memory begins at its start.
 std::uint64_t PollRing::start_of_next(std::uint64_t offset) const {
@@ -51,36 +53,41 @@ bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_er
 }
 
 /// The number of the entry, or kNone.
-std::uint32_t PollRing::find(std::string_view key) {
-  if (expected_ < entries_.size() && entries_[expected_].key == key) return expected_++;
-  const auto found = numbers_.find(std::string(key));
+std::uint32_t PollRing::find(Kind kind, std::string_view name) {
+  if (expected_ < entries_.size() && entries_[expected_].kind == kind && entries_[expected_].name == name)
+    return expected_++;
+  const auto found = numbers_.find(key_of(kind, name));
   if (found == numbers_.end()) return kNone;
   expected_ = found->second + 1;
   return found->second;
 }
 
+std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
+  auto number = static_cast<std::uint32_t>(entries_.size());
+  if (free_.empty()) {
+    entries_.emplace_back();
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  entries_[number] = {.name = std::string(name), .kind = kind, .known = {}, .known_errno = ENOENT};
+  numbers_.emplace(key_of(kind, name), number);
+  known_bytes_ += name.size() + kEntryBytes;
+  expected_ = number + 1;
+  return number;
+}
+
 void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int system_errno) {
-  std::string key(1, static_cast<char>(kind));
-  key += name;
-  std::uint32_t number = find(key);
+  if (name.empty()) return;
+  std::uint32_t number = find(kind, name);
   const bool is_too_large = bytes.size() > bytes_.size() / kMaxShareOfChanges;
   if (number == kNone) {
     if (system_errno == ENOENT) return;
-    if (is_too_large || known_bytes_ + key.size() + bytes.size() + kEntryBytes > max_known_) {
+    if (is_too_large || known_bytes_ + name.size() + bytes.size() + kEntryBytes > max_known_) {
       ++leaving_out_;
       return;
     }
-    if (free_.empty()) {
-      number = static_cast<std::uint32_t>(entries_.size());
-      entries_.emplace_back();
-    } else {
-      number = free_.back();
-      free_.pop_back();
-    }
-    entries_[number] = {.key = key, .known = {}, .known_errno = ENOENT};
-    known_bytes_ += key.size() + kEntryBytes;
-    numbers_.emplace(std::move(key), number);
-    expected_ = number + 1;
+    number = make_entry(kind, name);
   }
   Entry& entry = entries_[number];
   entry.is_of_opening = false;
@@ -107,10 +114,8 @@ void PollRing::note_removed(std::string_view directory, std::string_view before,
   while (next_line(now, name)) removed.erase(name);
   if (removed.empty()) return;
   for (std::uint32_t number = 0; number < entries_.size(); ++number) {
-    std::string_view below = entries_[number].key;
-    if (below.empty()) continue;
-    const Kind kind = kind_of(below);
-    below.remove_prefix(1);
+    std::string_view below = entries_[number].name;
+    const Kind kind = entries_[number].kind;
     if ((kind != Kind::kFile && kind != Kind::kLink && kind != Kind::kListing) || !below.starts_with(directory)) continue;
     below.remove_prefix(directory.size());
     if (!below.starts_with('/')) continue;
@@ -146,14 +151,18 @@ void PollRing::change(std::uint32_t number, std::string_view bytes, int system_e
   changing_ = kNone;
 }
 
+void PollRing::drop_oldest() {
+  absorb_until(polls_.front().end);
+  polls_.erase(polls_.begin());
+}
+
 void PollRing::make_room(std::size_t bytes) {
   while (end_ + bytes - begin_ > bytes_.size()) {
     if (polls_.empty()) {  // this poll alone changes more than there is room for: its first changes have always been so
       absorb_until(end_);
       return;
     }
-    absorb_until(polls_.front().end);
-    polls_.pop_front();
+    drop_oldest();
   }
 }
 
@@ -169,8 +178,8 @@ void PollRing::absorb_until(std::uint64_t end) {
     if (entry.latest == at) {
       entry.latest = kKnown;
       if (header.system_errno == ENOENT && header.entry != changing_) {
-        known_bytes_ -= entry.key.size() + kEntryBytes;
-        numbers_.erase(entry.key);
+        known_bytes_ -= entry.name.size() + kEntryBytes;
+        numbers_.erase(key_of(entry.kind, entry.name));
         entry = {};
         free_.push_back(header.entry);
       }
@@ -186,8 +195,7 @@ void PollRing::end_opening() {
 
 void PollRing::end_poll(const PollInfo& info) {
   if (polls_.size() == kMaxPolls) {
-    absorb_until(polls_.front().end);
-    polls_.pop_front();
+    drop_oldest();
   }
   polls_.push_back({.info = info, .end = end_});
   left_out_ = std::exchange(leaving_out_, 0);
@@ -201,7 +209,7 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   };
   std::vector<Now> now;
   now.reserve(entries_.size());
-  for (const Entry& entry : entries_) now.push_back({entry.known, entry.key.empty() ? ENOENT : entry.known_errno});
+  for (const Entry& entry : entries_) now.push_back({entry.known, entry.name.empty() ? ENOENT : entry.known_errno});
   std::uint64_t at = begin_;
   std::vector<PollRecord> records;
   for (const Poll& poll : polls_) {
@@ -218,8 +226,8 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
       if (count == records.size()) records.emplace_back();
       PollRecord& record = records[count++];
       const Entry& entry = entries_[i];
-      record.kind = now[i].system_errno == 0 ? kind_of(entry.key) : error_kind_of(kind_of(entry.key));
-      record.name.assign(entry.key, 1);
+      record.kind = now[i].system_errno == 0 ? entry.kind : error_kind_of(entry.kind);
+      record.name = entry.name;
       record.system_errno = now[i].system_errno;
       record.bytes.assign(now[i].bytes);
     }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -20,7 +19,7 @@ namespace memstat {
 /// What was known when the oldest poll began, and what each poll has changed since. The oldest poll makes room by being
 /// added to what was known. So a file that is not read at each poll is still part of each. Memory: `max_bytes` is allocated
 /// at once, half of it for changes; the other half bounds names and contents, and files beyond are left out and counted.
-/// Copies are independent. Thread safety: none.
+/// If the same is read in the same order again, nothing is allocated. Copies are independent. Thread safety: none.
 class PollRing {
  public:
   static constexpr std::size_t kMaxPolls = 32;
@@ -55,7 +54,8 @@ class PollRing {
     std::uint32_t is_padding;
   };
   struct Entry {
-    std::string key;  // kind and name; "": free
+    std::string name;  // "": free
+    PollRecord::Kind kind = PollRecord::Kind::kFile;
     std::string known;
     int known_errno = 0;
     std::uint64_t latest = kKnown;  // offset of its last change
@@ -67,7 +67,8 @@ class PollRing {
     std::uint64_t end;  // offset after its changes
   };
 
-  [[nodiscard]] std::uint32_t find(std::string_view key);
+  [[nodiscard]] std::uint32_t find(PollRecord::Kind kind, std::string_view name);
+  [[nodiscard]] std::uint32_t make_entry(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] bool is_same(const Entry& entry, std::string_view bytes, int system_errno) const;
   void note_removed(std::string_view directory, std::string_view before, std::string_view now);
   void change(std::uint32_t number, std::string_view bytes, int system_errno);
@@ -77,17 +78,18 @@ class PollRing {
   [[nodiscard]] std::uint64_t start_of_next(std::uint64_t offset) const;
   void absorb_until(std::uint64_t end);
   void make_room(std::size_t bytes);
+  void drop_oldest();
 
   std::size_t max_known_;
   std::vector<char> bytes_;
   std::uint64_t begin_ = 0;  // offsets count all bytes ever written
   std::uint64_t end_ = 0;
-  std::deque<Poll> polls_;
+  std::vector<Poll> polls_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::uint32_t changing_ = kNone;  // not to be freed
-  std::uint32_t expected_ = 0;      // reads come in the same order at each poll
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // by kind and name
+  std::uint32_t changing_ = kNone;                          // not to be freed
+  std::uint32_t expected_ = 0;                              // reads come in the same order at each poll
   std::size_t known_bytes_ = 0;
   std::size_t left_out_ = 0;
   std::size_t leaving_out_ = 0;

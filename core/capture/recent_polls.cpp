@@ -71,17 +71,22 @@ Result<std::string> RecentPolls::read_link(std::string_view path) {
 
 Result<void> RecentPolls::list_directory(std::string_view path, std::vector<std::string>& names) {
   auto result = inner_.list_directory(path, names);
-  std::string lines;
-  for (const std::string& name : names) lines += name + "\n";
-  add(Kind::kListing, path, lines, result);
+  const MutexLock lock(text_mutex_);
+  text_.clear();
+  for (const std::string& name : names) {
+    text_.append(name);
+    text_.append("\n");
+  }
+  add(Kind::kListing, path, text_.view(), result);
   return result;
 }
 
 Result<void> RecentPolls::list_directories(std::string_view path, Buffer& names) {
   auto result = inner_.list_directories(path, names);
-  std::string lines(names.view());
-  std::replace(lines.begin(), lines.end(), kEndOfName, '\n');
-  add(Kind::kListing, path, lines, result);
+  const MutexLock lock(text_mutex_);
+  text_.assign(names.view());
+  std::replace(text_.data(), text_.data() + text_.size(), kEndOfName, '\n');
+  add(Kind::kListing, path, text_.view(), result);
   return result;
 }
 
@@ -111,9 +116,9 @@ Result<void> RecentPolls::open_table(std::string_view source, TextTableSource& t
 Result<void> RecentPolls::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
   auto result = inner_.read_table(source, table, out);
   // As text: a table may be gone when the polls are written.
-  const MutexLock lock(table_mutex_);
-  if (result) table.write_text(out.view(), table_text_);
-  add(Kind::kTable, source, table_text_.view(), result);
+  const MutexLock lock(text_mutex_);
+  if (result) table.write_text(out.view(), text_);
+  add(Kind::kTable, source, text_.view(), result);
   return result;
 }
 

@@ -53,8 +53,8 @@ class RecentPolls final : public ForwardingKernelView {
   std::shared_ptr<KernelView> owned_;
   const Clock& clock_;
   const CaptureManifest manifest_;
-  Mutex table_mutex_;
-  Buffer table_text_ MEMSTAT_GUARDED_BY(table_mutex_);
+  Mutex text_mutex_;
+  Buffer text_ MEMSTAT_GUARDED_BY(text_mutex_);  // of a listing or a table
   mutable Mutex mutex_;
   PollRing ring_ MEMSTAT_GUARDED_BY(mutex_);
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;

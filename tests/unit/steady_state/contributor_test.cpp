@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A steady poll of a roster and of a contributor that names types missing in the roster, with a file that both
-// read, allocates nothing; nor does reading through another process.
+// read, allocates nothing; nor does reading through another process, or remembering what was read.
 #include <gtest/gtest.h>
 
 #include <memory>
 
+#include "core/capture/poll_ring.h"
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fake_sources.h"
@@ -76,6 +77,24 @@ TEST(SteadyReaderProcess, IsReadThroughWithoutAllocating) {
   for (int i = 0; i < 100; ++i) is_all_read = is_all_read && read_both() && view->is_alive();
   EXPECT_EQ(allocation_count.load() - before, 0U);
   EXPECT_TRUE(is_all_read);
+}
+
+TEST(SteadyPollRing, RemembersWithoutAllocating) {
+  MEMSTAT_SKIP_UNLESS_COUNTING();
+  PollRing ring(1 << 20);
+  const PollInfo info{.label = "live", .realtime_ns = 1, .monotonic_ns = 1};
+  std::string content(30'000, 'x');
+  for (int poll = 0; poll < 200; ++poll) {
+    content.back() = static_cast<char>('a' + poll % 2);
+    const std::uint64_t before = allocation_count.load();
+    for (const std::string_view file : {"/proc/a_file_with_a_long_name", "/proc/another_file_with_a_long_name"})
+      ring.add(PollRecord::Kind::kFile, file, content, 0);
+    ring.end_poll(info);
+    if (poll >= 100) {
+      ASSERT_EQ(allocation_count.load() - before, 0U) << "poll " << poll;
+    }
+  }
+  EXPECT_GT(ring.poll_count(), 5U);
 }
 
 }  // namespace
