@@ -350,11 +350,11 @@ async function refresh() {
   const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // the history may be off
   const grown = ask('/api/v1/growth').catch(() => ({body: null}));
   const found = ask('/api/v1/findings').catch(() => ({body: null}));
-  const kept = ask('/api/v1/incidents').catch(() => ({body: null}));
+  const incidents = ask('/api/v1/incidents').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
   state.findings = (await found).body;
-  state.incidents = (await kept).body;
+  state.incidents = (await incidents).body;
   state.memory = memory.body;
   state.types = types.body.types;
   state.unlisted = types.body.unlisted;
