@@ -194,9 +194,7 @@ void PollRing::end_opening() {
 }
 
 void PollRing::end_poll(const PollInfo& info) {
-  if (polls_.size() == kMaxPolls) {
-    drop_oldest();
-  }
+  if (polls_.size() == kMaxPolls) drop_oldest();
   polls_.push_back({.info = info, .end = end_});
   left_out_ = std::exchange(leaving_out_, 0);
   expected_ = 0;

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <numeric>
 #include <utility>
 
 #include "core/capture/archive_stream.h"
 #include "core/capture/recent_polls.h"
+#include "core/kernel/read_all.h"
 
 namespace memstat {
 namespace {
@@ -51,16 +50,19 @@ Result<std::string> IncidentStore::read(std::string_view file) const {
   const std::string name(file);
   const UniqueFd opened(::openat(directory->get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!opened) return system_error(writer_.name() + "/" + name, errno);
-  std::string bytes;
-  std::array<char, 64 << 10> piece{};
-  while (bytes.size() <= kMaxFile) {
-    const ssize_t size = ::read(opened.get(), piece.data(), piece.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return system_error(writer_.name() + "/" + name, errno);
-    if (size == 0) return bytes;
-    bytes.append(piece.data(), static_cast<std::size_t>(size));
-  }
-  return system_error(writer_.name() + "/" + name, EFBIG);
+  Buffer bytes;
+  auto result = read_all(name, bytes, {.max_bytes = kMaxFile},
+                         [fd = opened.get()](char* to, std::size_t room) -> long { return ::read(fd, to, room); });
+  if (result) return std::string(bytes.view());
+  result.error().path = writer_.name() + "/" + name;
+  return result.error();
+}
+
+bool IncidentStore::is_over_limits() const {
+  const MutexLock lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const Incident& one : incidents_) bytes += one.bytes;
+  return incidents_.size() > limits_.max_files || bytes > limits_.max_bytes;
 }
 
 /// False if there is no other.
@@ -95,26 +97,13 @@ Result<void> IncidentStore::write(Incident& incident, const PollRing& ring, cons
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
     written = write_once(incident, ring, manifest);
   if (!written) return written;
-  std::uint64_t total = 0;
-  std::size_t count = 0;
   {
     const MutexLock lock(mutex_);
     std::erase_if(incidents_, [&](const Incident& one) { return one.file == incident.file; });
     const auto before = [&](const Incident& one) { return one.file < incident.file; };
     incidents_.insert(std::find_if(incidents_.begin(), incidents_.end(), before), incident);
-    for (const Incident& one : incidents_) total += one.bytes;
-    count = incidents_.size();
   }
-  while (count > limits_.max_files || total > limits_.max_bytes) {
-    std::uint64_t oldest = 0;
-    {
-      const MutexLock lock(mutex_);
-      oldest = incidents_.back().bytes;
-    }
-    if (!remove_oldest(incident.file)) break;
-    total -= oldest;
-    --count;
-  }
+  while (is_over_limits() && remove_oldest(incident.file)) continue;
   return {};
 }
 

@@ -41,6 +41,7 @@ class IncidentStore {
  private:
   IncidentStore(DirectoryWriter writer, const Limits& limits) : writer_(std::move(writer)), limits_(limits) {}
   Result<void> write_once(Incident& incident, const PollRing& ring, const CaptureManifest& manifest);
+  [[nodiscard]] bool is_over_limits() const;
   bool remove_oldest(std::string_view except);
 
   DirectoryWriter writer_;
