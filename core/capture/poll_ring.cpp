@@ -131,18 +131,26 @@ void PollRing::change(std::uint32_t number, std::string_view bytes, int system_e
   if (left < needed) {
     make_room(left);
     if (left >= sizeof(Change)) {
-      const Change padding{.entry = 0, .size = 0, .system_errno = 0, .is_padding = 1};
+      const Change padding{.entry = 0, .size = 0, .system_errno = 0, .is_padding = 1, .next = 0};
       std::memcpy(bytes_.data() + end_ % bytes_.size(), &padding, sizeof padding);
     }
     end_ += left;
   }
   make_room(needed);
-  const Change header{
-      .entry = number, .size = static_cast<std::uint32_t>(bytes.size()), .system_errno = system_errno, .is_padding = 0};
+  Entry& entry = entries_[number];
+  if (entry.latest != kKnown) {
+    Change before = header_at(entry.latest);
+    before.next = end_;
+    std::memcpy(bytes_.data() + entry.latest % bytes_.size(), &before, sizeof before);
+  }
+  const Change header{.entry = number,
+                      .size = static_cast<std::uint32_t>(bytes.size()),
+                      .system_errno = system_errno,
+                      .is_padding = 0,
+                      .next = 0};
   char* const place = bytes_.data() + end_ % bytes_.size();
   std::memcpy(place, &header, sizeof header);
   if (!bytes.empty()) std::memcpy(place + sizeof header, bytes.data(), bytes.size());
-  Entry& entry = entries_[number];
   entry.latest = end_;
   known_bytes_ += bytes.size();
   known_bytes_ -= entry.size;
@@ -152,29 +160,32 @@ void PollRing::change(std::uint32_t number, std::string_view bytes, int system_e
 }
 
 void PollRing::drop_oldest() {
-  absorb_until(polls_.front().end);
+  absorb_until(polls_.front().end, polls_.size() > 1 ? polls_[1].end : end_);
   polls_.erase(polls_.begin());
 }
 
 void PollRing::make_room(std::size_t bytes) {
   while (end_ + bytes - begin_ > bytes_.size()) {
     if (polls_.empty()) {  // this poll alone changes more than there is room for: its first changes have always been so
-      absorb_until(end_);
+      absorb_until(end_, end_);
       return;
     }
     drop_oldest();
   }
 }
 
-/// Adds the changes up to there to what was known.
-void PollRing::absorb_until(std::uint64_t end) {
+/// Adds the changes up to `end` to what was known, but those that the oldest poll that is left, up to `end_of_next`, changes
+/// again: most are, at every poll.
+void PollRing::absorb_until(std::uint64_t end, std::uint64_t end_of_next) {
   for (std::uint64_t at = begin_; at < end;) {
     at = start_of_next(at);
     if (at >= end) break;
     const Change header = header_at(at);
     Entry& entry = entries_[header.entry];
-    entry.known.assign(bytes_.data() + at % bytes_.size() + sizeof header, header.size);
-    entry.known_errno = header.system_errno;
+    if (header.next == 0 || header.next >= end_of_next) {
+      entry.known.assign(bytes_.data() + at % bytes_.size() + sizeof header, header.size);
+      entry.known_errno = header.system_errno;
+    }
     if (entry.latest == at) {
       entry.latest = kKnown;
       if (header.system_errno == ENOENT && header.entry != changing_) {

@@ -52,6 +52,7 @@ class PollRing {
     std::uint32_t size;
     std::int32_t system_errno;
     std::uint32_t is_padding;
+    std::uint64_t next;  // offset of the entry's next change; 0: none yet
   };
   struct Entry {
     std::string name;  // "": free
@@ -76,7 +77,7 @@ class PollRing {
   [[nodiscard]] int errno_of(const Entry& entry) const;
   [[nodiscard]] Change header_at(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t start_of_next(std::uint64_t offset) const;
-  void absorb_until(std::uint64_t end);
+  void absorb_until(std::uint64_t end, std::uint64_t end_of_next);
   void make_room(std::size_t bytes);
   void drop_oldest();
 

@@ -2,7 +2,6 @@
 #include "core/capture/recent_polls.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -12,21 +11,21 @@
 namespace memstat {
 
 RecentPolls::RecentPolls(std::shared_ptr<KernelView> inner, std::size_t max_bytes, const Clock& clock)
-    : ForwardingKernelView(*inner),
+    : ObservedKernelView(*inner),
       owned_(std::move(inner)),
       clock_(clock),
       manifest_(manifest_of(inner_)),
       ring_(max_bytes) {}
 
-void RecentPolls::add(Kind kind, std::string_view name, std::string_view bytes, const Result<void>& result) {
-  const int failure = result ? 0 : replayed_errno(result.error());
+void RecentPolls::observe(std::uint64_t /*begun*/, Kind kind, std::string_view name, std::string_view bytes,
+                          int system_errno) {
   const MutexLock lock(mutex_);
   if (!is_in_poll_) {
     is_in_poll_ = true;
     info_.realtime_ns = clock_.realtime_ns();
     info_.monotonic_ns = clock_.monotonic_ns();
   }
-  ring_.add(kind, name, result ? bytes : std::string_view(), failure);
+  ring_.add(kind, name, bytes, system_errno);
 }
 
 void RecentPolls::end_opening() {
@@ -45,87 +44,6 @@ void RecentPolls::end_poll(std::string_view label) {
 PollRing RecentPolls::copy() const {
   const MutexLock lock(mutex_);
   return ring_;
-}
-
-Result<void> RecentPolls::read_file(std::string_view path, Buffer& out) {
-  auto result = inner_.read_file(path, out);
-  add(Kind::kFile, path, out.view(), result);
-  return result;
-}
-
-Result<void> RecentPolls::read_at_base(const BaseDirectory& directory, std::string_view path, Buffer& out) {
-  auto result = inner_.read_at_base(directory, path, out);
-  add(Kind::kFile, path, out.view(), result);
-  return result;
-}
-
-Result<std::string> RecentPolls::read_link(std::string_view path) {
-  auto target = inner_.read_link(path);
-  if (target) {
-    add(Kind::kLink, path, *target, {});
-  } else if (target.error().system_errno != EINVAL) {  // not a link, which is not a failure
-    add(Kind::kLink, path, {}, target.error());
-  }
-  return target;
-}
-
-Result<void> RecentPolls::list_directory(std::string_view path, std::vector<std::string>& names) {
-  auto result = inner_.list_directory(path, names);
-  const MutexLock lock(text_mutex_);
-  text_.clear();
-  for (const std::string& name : names) {
-    text_.append(name);
-    text_.append("\n");
-  }
-  add(Kind::kListing, path, text_.view(), result);
-  return result;
-}
-
-Result<void> RecentPolls::list_directories(std::string_view path, Buffer& names) {
-  auto result = inner_.list_directories(path, names);
-  const MutexLock lock(text_mutex_);
-  text_.assign(names.view());
-  std::replace(text_.data(), text_.data() + text_.size(), kEndOfName, '\n');
-  add(Kind::kListing, path, text_.view(), result);
-  return result;
-}
-
-Result<void> RecentPolls::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
-  auto result = inner_.read_sysctl(name, out, size_hint);
-  add(Kind::kSysctl, name, out.view(), result);
-  return result;
-}
-
-void RecentPolls::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
-  inner_.read_numbers(names, scratch, [&](std::string_view name, const Result<std::string_view>& bytes) {
-    if (bytes) {
-      add(Kind::kSysctl, name, *bytes, {});
-    } else {
-      add(Kind::kSysctl, name, {}, bytes.error());
-    }
-    return take(name, bytes);
-  });
-}
-
-Result<void> RecentPolls::open_table(std::string_view source, TextTableSource& table) {
-  auto result = inner_.open_table(source, table);
-  if (!result) add(Kind::kTable, source, {}, result);
-  return result;
-}
-
-Result<void> RecentPolls::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
-  auto result = inner_.read_table(source, table, out);
-  // As text: a table may be gone when the polls are written.
-  const MutexLock lock(text_mutex_);
-  if (result) table.write_text(out.view(), text_);
-  add(Kind::kTable, source, text_.view(), result);
-  return result;
-}
-
-Result<void> RecentPolls::keep_open(std::string_view path) {
-  auto result = inner_.keep_open(path);
-  if (!result) add(Kind::kFile, path, {}, result);
-  return result;
 }
 
 Result<void> write_polls(const PollRing& ring, const CaptureManifest& manifest, std::string_view note_name,

@@ -5,23 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/capture/archive_stream.h"
 #include "core/capture/manifest.h"
+#include "core/capture/observed_view.h"
 #include "core/capture/poll_ring.h"
-#include "core/kernel/forwarding_view.h"
 
 namespace memstat {
 
 /// Unlike a recording, it does not change what is read, and writes nothing until asked. Thread safety: reads as in
 /// KernelView; end_poll by the polling thread; copy() by any.
-class RecentPolls final : public ForwardingKernelView {
+class RecentPolls final : public ObservedKernelView {
  public:
   /// `clock` must outlive it.
   RecentPolls(std::shared_ptr<KernelView> inner, std::size_t max_bytes, const Clock& clock);
@@ -34,27 +32,15 @@ class RecentPolls final : public ForwardingKernelView {
   /// Of this machine.
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
 
-  Result<void> read_file(std::string_view path, Buffer& out) override;
-  BaseDirectory open_base(std::string_view directory) override { return inner_.open_base(directory); }
-  Result<void> read_at_base(const BaseDirectory& directory, std::string_view path, Buffer& out) override;
-  Result<std::string> read_link(std::string_view path) override;
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
-  Result<void> list_directories(std::string_view path, Buffer& names) override;
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
-  void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
-  Result<void> open_table(std::string_view source, TextTableSource& table) override;
-  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
-  Result<void> keep_open(std::string_view path) override;
-
  private:
-  using Kind = PollRecord::Kind;
-  void add(Kind kind, std::string_view name, std::string_view bytes, const Result<void>& result);
+  void observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes, int system_errno) override;
+  void observe_standing(Kind kind, std::string_view name, int system_errno) override {
+    observe(0, kind, name, {}, system_errno);
+  }
 
   std::shared_ptr<KernelView> owned_;
   const Clock& clock_;
   const CaptureManifest manifest_;
-  Mutex text_mutex_;
-  Buffer text_ MEMSTAT_GUARDED_BY(text_mutex_);  // of a listing or a table
   mutable Mutex mutex_;
   PollRing ring_ MEMSTAT_GUARDED_BY(mutex_);
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;

@@ -29,7 +29,7 @@ constexpr std::uint64_t kSegmentOverhead = 4 * 512;
 
 RecordingKernelView::RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock,
                                          DirectoryWriter writer)
-    : ForwardingKernelView(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
+    : ObservedKernelView(inner), options_(std::move(options)), clock_(clock), writer_(std::move(writer)) {}
 
 RecordingKernelView::~RecordingKernelView() = default;
 
@@ -168,15 +168,16 @@ Result<void> RecordingKernelView::replace_manifest(const CaptureManifest& manife
   return writer_.sync_directory("");
 }
 
-std::uint64_t RecordingKernelView::current_generation() {
+/// The poll that the read belongs to; 0: none.
+std::uint64_t RecordingKernelView::begin_read() {
   const MutexLock lock(mutex_);
   return is_open_ ? generation_ : 0;
 }
 
-void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes,
-                                 int system_errno) {
+void RecordingKernelView::observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes,
+                                  int system_errno) {
   const MutexLock lock(mutex_);
-  if (!is_open_ || generation != generation_ || records_.overflowed) return;
+  if (!is_open_ || begun != generation_ || records_.overflowed) return;
   // Sysctls are mostly zeros, which are not written. What is written is compared with the limit later.
   const bool is_sysctl = kind == Kind::kSysctl;
   (is_sysctl ? records_.sysctl_bytes : records_.bytes) += bytes.size();
@@ -187,7 +188,7 @@ void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::strin
   try {
     if (records_.count == records_.all.size()) records_.all.emplace_back();
     PollRecord& record = records_.all[records_.count];
-    record.kind = kind;
+    record.kind = system_errno == 0 ? kind : error_kind_of(kind);
     record.name = name;
     record.bytes.assign(bytes);
     record.system_errno = system_errno;
@@ -197,85 +198,12 @@ void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::strin
   }
 }
 
-/// Records the result of `read`. `bytes_of(RESULT)`: what a successful one returned.
-template <typename Read, typename BytesOf>
-auto RecordingKernelView::recorded(Kind kind, std::string_view name, Read read, BytesOf bytes_of) {
-  const std::uint64_t generation = current_generation();
-  auto result = read();
-  if (result) {
-    record(generation, kind, name, bytes_of(result), 0);
-  } else if (kind != Kind::kLink || result.error().system_errno != EINVAL) {  // EINVAL: not a link, which is not a failure
-    record(generation, error_kind_of(kind), name, {}, replayed_errno(result.error()));
-  }
-  return result;
-}
-
-Result<void> RecordingKernelView::read_file(std::string_view path, Buffer& out) {
-  const auto read = [&] { return inner_.read_file(path, out); };
-  return recorded(Kind::kFile, path, read, [&out](const auto&) { return out.view(); });
-}
-
-Result<std::string> RecordingKernelView::read_link(std::string_view path) {
-  const auto read = [&] { return inner_.read_link(path); };
-  return recorded(Kind::kLink, path, read, [](const auto& target) { return std::string_view(*target); });
-}
-
-Result<void> RecordingKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
-  const auto read = [&] { return inner_.list_directory(path, names); };
-  return recorded(Kind::kListing, path, read, [&names](const auto&) {
-    std::string lines;
-    for (const std::string& name : names) lines += name + "\n";
-    return lines;
-  });
-}
-
-Result<void> RecordingKernelView::list_directories(std::string_view path, Buffer& names) {
-  const auto read = [&] { return inner_.list_directories(path, names); };
-  return recorded(Kind::kListing, path, read, [&names](const auto&) {
-    std::string lines(names.view());
-    std::replace(lines.begin(), lines.end(), '\0', '\n');
-    return lines;
-  });
-}
-
-Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
-  const auto read = [&] { return inner_.read_sysctl(name, out, size_hint); };
-  return recorded(Kind::kSysctl, name, read, [&out](const auto&) { return out.view(); });
-}
-
-Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.list_sysctls(prefix, names);
-  if (!result) record(generation, Kind::kSysctlError, prefix, {}, replayed_errno(result.error()));
-  return result;
-}
-
-Result<void> RecordingKernelView::keep_open(std::string_view path) {
-  auto result = inner_.keep_open(path);
-  if (!result) record_standing_error(PollPlace::kFile, path, result.error());
-  return result;
-}
-
-void RecordingKernelView::record_standing_error(PollPlace place, std::string_view name, const Error& error) {
-  const int system_errno = replayed_errno(error);
+void RecordingKernelView::observe_standing(Kind kind, std::string_view name, int system_errno) {
   if (system_errno == ENOENT) return;
   const MutexLock lock(mutex_);
-  standing_errors_.push_back({.place = place, .name = std::string(name), .system_errno = system_errno});
-}
-
-Result<void> RecordingKernelView::open_table(std::string_view source, TextTableSource& table) {
-  auto result = inner_.open_table(source, table);
-  if (!result) record_standing_error(PollPlace::kSource, source, result.error());
-  return result;
-}
-
-Result<void> RecordingKernelView::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
-  Buffer text;
-  const auto read = [&] { return inner_.read_table(source, table, out); };
-  return recorded(Kind::kTable, source, read, [&](const auto&) {
-    table.write_text(out.view(), text);
-    return text.view();
-  });
+  standing_errors_.push_back({.place = kind == Kind::kTable ? PollPlace::kSource : PollPlace::kFile,
+                              .name = std::string(name),
+                              .system_errno = system_errno});
 }
 
 std::int64_t RecordingKernelView::begin_poll(std::string_view label) {

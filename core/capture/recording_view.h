@@ -15,9 +15,9 @@
 #include "core/capture/directory_writer.h"
 #include "core/capture/files.h"
 #include "core/capture/manifest.h"
+#include "core/capture/observed_view.h"
 #include "core/capture/poll_plan.h"
 #include "core/capture/poll_segments.h"
-#include "core/kernel/forwarding_view.h"
 
 namespace memstat {
 
@@ -67,7 +67,7 @@ class TakenPoll {
 ///
 /// Thread safety: reads as in KernelView. begin_poll and take_poll must be called by one thread, also during reads.
 /// write_poll must be called by one thread, which may be another.
-class RecordingKernelView final : public ForwardingKernelView {
+class RecordingKernelView final : public ObservedKernelView {
  public:
   /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes the remains of an interrupted
   /// recording and continues after existing polls. Errors: those of DirectoryWriter::open; kData if the directory contains
@@ -101,19 +101,9 @@ class RecordingKernelView final : public ForwardingKernelView {
   /// The recording on disk. Works even if its path can no longer be traversed.
   [[nodiscard]] Result<std::unique_ptr<CaptureFiles>> open_files() const;
 
-  Result<void> read_file(std::string_view path, Buffer& out) override;
-  Result<std::string> read_link(std::string_view path) override;
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
-  Result<void> list_directories(std::string_view path, Buffer& names) override;
-  Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
-  Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
-  Result<void> open_table(std::string_view source, TextTableSource& table) override;
-  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
   [[nodiscard]] bool wants_whole_polls() const override { return true; }
-  Result<void> keep_open(std::string_view path) override;
 
  private:
-  using Kind = PollRecord::Kind;
   using Records = TakenPoll::Records;
   /// The unit of removal: a segment, or a single poll's directory.
   struct Part {
@@ -128,11 +118,9 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> replace_manifest(const CaptureManifest& manifest);
   Result<void> find_polls();
   Result<void> find_parts(const std::vector<std::string>& names, const CaptureFiles& files);
-  std::uint64_t current_generation();
-  void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
-  template <typename Read, typename BytesOf>
-  auto recorded(Kind kind, std::string_view name, Read read, BytesOf bytes_of);
-  void record_standing_error(PollPlace place, std::string_view name, const Error& error);
+  std::uint64_t begin_read() override;
+  void observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes, int system_errno) override;
+  void observe_standing(Kind kind, std::string_view name, int system_errno) override;
   Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
   Result<void> begin_segment(std::int64_t now_realtime_ns);
 
