@@ -443,7 +443,8 @@ void App::make_threads() {
   }
   if (textfile_) textfile_writer_ = std::make_unique<TextfileWriter>(*std::move(textfile_), pool_, metrics_, log_function());
   loop_ = std::make_unique<PollLoop>(*poller_, *pacer_, on_end, [this] {
-    incidents_.polled(poller_->findings(), poller_->urgent());
+    for (const Incident& one : incidents_.polled(poller_->findings(), poller_->urgent()))
+      poller_->name_incident(one.cause, one.object, incident_name(one.file));
     if (textfile_writer_) textfile_writer_->notify();
     if (service_watch_) service_watch_->polled();
     metrics_.log_lines_dropped(log_.dropped());

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -16,36 +15,29 @@ using Kind = PollRecord::Kind;
 
 constexpr std::size_t kEntryBytes = 128;  // of memory beside key and content
 /// A larger file would push all polls out.
-constexpr std::size_t kMaxShareOfChanges = 4;
+constexpr std::size_t kMaxShareOfChanges = 2;
+/// The numbers of a file get longer.
+constexpr std::size_t kShareOfSpare = 32;
+constexpr std::size_t kLeastSpare = 8;
 
 std::string key_of(Kind kind, std::string_view name) { return std::string(1, static_cast<char>(kind)).append(name); }
 
 }  // namespace
 
 PollRing::PollRing(std::size_t max_bytes)
-    : max_known_(max_bytes / 2), bytes_(std::max(max_bytes / 2, 4 * sizeof(Change)), '\0') {
+    : max_known_(max_bytes / 8 * 3), recent_(max_bytes / 4), old_(max_bytes / 8 * 3) {
   polls_.reserve(kMaxPolls);
-}
-
-/// A change lies in one piece: what would reach beyond the end of the memory begins at its start.
-std::uint64_t PollRing::start_of_next(std::uint64_t offset) const {
-  const std::uint64_t left = bytes_.size() - offset % bytes_.size();
-  return left < sizeof(Change) || header_at(offset).is_padding != 0 ? offset + left : offset;
-}
-
-PollRing::Change PollRing::header_at(std::uint64_t offset) const {
-  Change header{};
-  std::memcpy(&header, bytes_.data() + offset % bytes_.size(), sizeof header);
-  return header;
+  old_polls_.reserve(kMaxOldPolls);
 }
 
 std::string_view PollRing::content_of(const Entry& entry) const {
-  if (entry.latest == kKnown) return entry.known;
-  return {bytes_.data() + entry.latest % bytes_.size() + sizeof(Change), header_at(entry.latest).size};
+  if (entry.latest.where == Place::Where::kKnown) return entry.known;
+  return (entry.latest.where == Place::Where::kOld ? old_ : recent_).bytes_at(entry.latest.offset);
 }
 
 int PollRing::errno_of(const Entry& entry) const {
-  return entry.latest == kKnown ? entry.known_errno : header_at(entry.latest).system_errno;
+  if (entry.latest.where == Place::Where::kKnown) return entry.known_errno;
+  return (entry.latest.where == Place::Where::kOld ? old_ : recent_).change_at(entry.latest.offset).system_errno;
 }
 
 bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_errno) const {
@@ -70,7 +62,7 @@ std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
     number = free_.back();
     free_.pop_back();
   }
-  entries_[number] = {.name = std::string(name), .kind = kind, .known = {}, .known_errno = ENOENT};
+  entries_[number] = {.name = std::string(name), .kind = kind, .known = {}, .known_errno = ENOENT, .latest = {}, .kept = 0};
   numbers_.emplace(key_of(kind, name), number);
   known_bytes_ += name.size() + kEntryBytes;
   expected_ = number + 1;
@@ -80,7 +72,7 @@ std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
 void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int system_errno) {
   if (name.empty()) return;
   std::uint32_t number = find(kind, name);
-  const bool is_too_large = bytes.size() > bytes_.size() / kMaxShareOfChanges;
+  const bool is_too_large = bytes.size() > recent_.max_bytes() / kMaxShareOfChanges;
   if (number == kNone) {
     if (system_errno == ENOENT) return;
     if (is_too_large || known_bytes_ + name.size() + bytes.size() + kEntryBytes > max_known_) {
@@ -126,78 +118,96 @@ void PollRing::note_removed(std::string_view directory, std::string_view before,
 
 void PollRing::change(std::uint32_t number, std::string_view bytes, int system_errno) {
   changing_ = number;
-  const std::size_t needed = sizeof(Change) + bytes.size();
-  const std::size_t left = bytes_.size() - end_ % bytes_.size();
-  if (left < needed) {
-    make_room(left);
-    if (left >= sizeof(Change)) {
-      const Change padding{.entry = 0, .size = 0, .system_errno = 0, .is_padding = 1, .next = 0};
-      std::memcpy(bytes_.data() + end_ % bytes_.size(), &padding, sizeof padding);
-    }
-    end_ += left;
-  }
-  make_room(needed);
+  make_room(bytes.size());
+  changing_ = kNone;
   Entry& entry = entries_[number];
-  if (entry.latest != kKnown) {
-    Change before = header_at(entry.latest);
-    before.next = end_;
-    std::memcpy(bytes_.data() + entry.latest % bytes_.size(), &before, sizeof before);
-  }
-  const Change header{.entry = number,
-                      .size = static_cast<std::uint32_t>(bytes.size()),
-                      .system_errno = system_errno,
-                      .is_padding = 0,
-                      .next = 0};
-  char* const place = bytes_.data() + end_ % bytes_.size();
-  std::memcpy(place, &header, sizeof header);
-  if (!bytes.empty()) std::memcpy(place + sizeof header, bytes.data(), bytes.size());
-  entry.latest = end_;
+  const std::uint64_t offset = recent_.append(number, bytes, system_errno);
+  if (entry.latest.where == Place::Where::kRecent) recent_.set_next(entry.latest.offset, offset);
+  entry.latest = {Place::Where::kRecent, offset};
+  entry.known.reserve(bytes.size());
   known_bytes_ += bytes.size();
   known_bytes_ -= entry.size;
   entry.size = bytes.size();
-  end_ += needed;
-  changing_ = kNone;
 }
 
-void PollRing::drop_oldest() {
-  absorb_until(polls_.front().end, polls_.size() > 1 ? polls_[1].end : end_);
-  polls_.erase(polls_.begin());
+/// A change becomes part of what was known before the oldest poll.
+void PollRing::know(Place place, const Change& change, std::string_view bytes) {
+  Entry& entry = entries_[change.entry];
+  entry.known.assign(bytes);
+  entry.known_errno = change.system_errno;
+  if (entry.latest != place) return;
+  entry.latest = {};
+  if (change.system_errno != ENOENT || change.entry == changing_) return;
+  known_bytes_ -= entry.name.size() + kEntryBytes;
+  numbers_.erase(key_of(entry.kind, entry.name));
+  entry = {};
+  free_.push_back(change.entry);
 }
 
-void PollRing::make_room(std::size_t bytes) {
-  while (end_ + bytes - begin_ > bytes_.size()) {
-    if (polls_.empty()) {  // this poll alone changes more than there is room for: its first changes have always been so
-      absorb_until(end_, end_);
-      return;
-    }
-    drop_oldest();
-  }
+void PollRing::know_old_until(std::uint64_t end) {
+  old_.for_each(old_.begin(), end, [this](std::uint64_t offset, const Change& change, std::string_view bytes) {
+    know({Place::Where::kOld, offset}, change, bytes);
+  });
+  old_.remove_until(end);
 }
 
-/// Adds the changes up to `end` to what was known, but those that the oldest poll that is left, up to `end_of_next`, changes
-/// again: most are, at every poll.
-void PollRing::absorb_until(std::uint64_t end, std::uint64_t end_of_next) {
-  for (std::uint64_t at = begin_; at < end;) {
-    at = start_of_next(at);
-    if (at >= end) break;
-    const Change header = header_at(at);
-    Entry& entry = entries_[header.entry];
-    if (header.next == 0 || header.next >= end_of_next) {
-      entry.known.assign(bytes_.data() + at % bytes_.size() + sizeof header, header.size);
-      entry.known_errno = header.system_errno;
-    }
-    if (entry.latest == at) {
-      entry.latest = kKnown;
-      if (header.system_errno == ENOENT && header.entry != changing_) {
-        known_bytes_ -= entry.name.size() + kEntryBytes;
-        numbers_.erase(key_of(entry.kind, entry.name));
-        entry = {};
-        free_.push_back(header.entry);
+void PollRing::drop_oldest_old() {
+  know_old_until(old_polls_.front().end);
+  old_polls_.erase(old_polls_.begin());
+}
+
+/// A recent change becomes an old one, in the place of an earlier one since the last poll that is kept.
+void PollRing::keep(std::uint64_t offset, const Change& change, std::string_view bytes) {
+  Entry& entry = entries_[change.entry];
+  const std::uint64_t begin = old_polls_.empty() ? old_.begin() : old_polls_.back().end;
+  const bool has_place = entry.has_kept && entry.kept >= begin;
+  if (!has_place || !old_.replace(entry.kept, bytes, change.system_errno)) {
+    const std::size_t spare = change.system_errno != 0 ? entry.known.capacity() : kLeastSpare + bytes.size() / kShareOfSpare;
+    while (!old_.has_room(bytes.size() + spare)) {
+      if (old_polls_.empty()) {
+        know_old_until(old_.end());
+        break;
       }
+      drop_oldest_old();
     }
-    at += sizeof header + header.size;
+    entry.kept = old_.append(change.entry, bytes, change.system_errno, spare);
+    entry.has_kept = true;
   }
-  begin_ = end;
+  if (entry.latest == Place{Place::Where::kRecent, offset}) entry.latest = {Place::Where::kOld, entry.kept};
+}
+
+/// What the following poll changes again is not needed, unless the oldest is kept: most is changed at every poll.
+void PollRing::drop_oldest() {
+  const Poll oldest = std::move(polls_.front());
+  const std::uint64_t end_of_next = polls_.size() > 1 ? polls_[1].end : recent_.end();
+  const std::uint64_t end = oldest.is_kept ? oldest.end : end_of_next;
+  recent_.for_each(recent_.begin(), oldest.end,
+                   [&](std::uint64_t offset, const Change& change, std::string_view bytes) {
+                     if (change.next == 0 || change.next >= end) keep(offset, change, bytes);
+                   });
+  recent_.remove_until(oldest.end);
+  polls_.erase(polls_.begin());
+  if (!oldest.is_kept) return;
+  if (old_polls_.size() == kMaxOldPolls) drop_oldest_old();
+  old_polls_.push_back({.info = oldest.info, .end = old_.end(), .is_kept = true});
+}
+
+void PollRing::make_room(std::size_t size) {
+  while (!recent_.has_room(size)) {
+    if (!polls_.empty()) {
+      drop_oldest();
+      continue;
+    }
+    // This poll alone changes more than there is room for: its first changes have always been so.
+    while (!old_polls_.empty()) drop_oldest_old();
+    know_old_until(old_.end());
+    recent_.for_each(recent_.begin(), recent_.end(),
+                     [this](std::uint64_t offset, const Change& change, std::string_view bytes) {
+                       know({Place::Where::kRecent, offset}, change, bytes);
+                     });
+    recent_.remove_until(recent_.end());
+    return;
+  }
 }
 
 void PollRing::end_opening() {
@@ -206,7 +216,9 @@ void PollRing::end_opening() {
 
 void PollRing::end_poll(const PollInfo& info) {
   if (polls_.size() == kMaxPolls) drop_oldest();
-  polls_.push_back({.info = info, .end = end_});
+  const bool is_kept = last_kept_ns_ == INT64_MIN || info.monotonic_ns - last_kept_ns_ >= kOldEveryNs;
+  if (is_kept) last_kept_ns_ = info.monotonic_ns;
+  polls_.push_back({.info = info, .end = recent_.end(), .is_kept = is_kept});
   left_out_ = std::exchange(leaving_out_, 0);
   expected_ = 0;
 }
@@ -219,19 +231,15 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   std::vector<Now> now;
   now.reserve(entries_.size());
   for (const Entry& entry : entries_) now.push_back({entry.known, entry.name.empty() ? ENOENT : entry.known_errno});
-  std::uint64_t at = begin_;
+  const auto apply = [&](std::uint64_t, const Change& change, std::string_view bytes) {
+    now[change.entry] = {bytes, change.system_errno};
+  };
   std::vector<PollRecord> records;
-  for (const Poll& poll : polls_) {
-    while (at < poll.end) {
-      at = start_of_next(at);
-      if (at >= poll.end) break;
-      const Change header = header_at(at);
-      now[header.entry] = {{bytes_.data() + at % bytes_.size() + sizeof header, header.size}, header.system_errno};
-      at += sizeof header + header.size;
-    }
+  bool is_first = true;
+  const auto take_now = [&](const Poll& poll) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && &poll != &polls_.front())) continue;
+      if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first)) continue;
       if (count == records.size()) records.emplace_back();
       PollRecord& record = records[count++];
       const Entry& entry = entries_[i];
@@ -240,7 +248,21 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
       record.system_errno = now[i].system_errno;
       record.bytes.assign(now[i].bytes);
     }
-    if (auto taken = take(poll.info, {records.data(), count}); !taken) return taken;
+    is_first = false;
+    return take(poll.info, {records.data(), count});
+  };
+  std::uint64_t at = old_.begin();
+  for (const Poll& poll : old_polls_) {
+    old_.for_each(at, poll.end, apply);
+    at = poll.end;
+    if (auto taken = take_now(poll); !taken) return taken;
+  }
+  old_.for_each(at, old_.end(), apply);
+  at = recent_.begin();
+  for (const Poll& poll : polls_) {
+    recent_.for_each(at, poll.end, apply);
+    at = poll.end;
+    if (auto taken = take_now(poll); !taken) return taken;
   }
   return {};
 }

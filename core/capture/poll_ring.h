@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The last polls in a bounded amount of memory: what each read returned, stored again only if it differs.
+// The last polls, and some of the hour before, in a bounded amount of memory: what each read returned, stored again only if
+// it differs.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +13,21 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/capture/change_log.h"
 #include "core/capture/poll_plan.h"
 
 namespace memstat {
 
-/// What was known when the oldest poll began, and what each poll has changed since. The oldest poll makes room by being
-/// added to what was known. So a file that is not read at each poll is still part of each. Memory: `max_bytes` is allocated
-/// at once, half of it for changes; the other half bounds names and contents, and files beyond are left out and counted.
-/// If the same is read in the same order again, nothing is allocated. Copies are independent. Thread safety: none.
+/// What was known when the oldest poll began, and what each poll has changed since: the last polls, and before them one of
+/// each kOldEveryNs. The oldest poll makes room by being added to what was known. So a file that is not read at each poll is
+/// still part of each. Memory: `max_bytes`, of which the logs of changes are allocated at once; the rest bounds names and
+/// contents, and files beyond are left out and counted. If the same is read in the same order again, nothing is allocated.
+/// Copies are independent. Thread safety: none.
 class PollRing {
  public:
   static constexpr std::size_t kMaxPolls = 32;
+  static constexpr std::size_t kMaxOldPolls = 16;
+  static constexpr std::int64_t kOldEveryNs = 300'000'000'000;
 
   explicit PollRing(std::size_t max_bytes);
 
@@ -34,7 +39,7 @@ class PollRing {
   /// The reads since the last call were a poll.
   void end_poll(const PollInfo& info);
 
-  [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }
+  [[nodiscard]] std::size_t poll_count() const { return old_polls_.size() + polls_.size(); }
   /// Files that did not fit, in the last poll.
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
@@ -44,28 +49,28 @@ class PollRing {
   Result<void> for_each_poll(const Take& take) const;
 
  private:
-  static constexpr std::uint64_t kKnown = UINT64_MAX;
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  /// A change in bytes_, before its bytes.
-  struct Change {
-    std::uint32_t entry;
-    std::uint32_t size;
-    std::int32_t system_errno;
-    std::uint32_t is_padding;
-    std::uint64_t next;  // offset of the entry's next change; 0: none yet
+  /// Where the last content of an entry is.
+  struct Place {
+    enum class Where : std::uint8_t { kKnown, kOld, kRecent } where = Where::kKnown;
+    std::uint64_t offset = 0;  // in that log
+    bool operator==(const Place& other) const = default;
   };
   struct Entry {
     std::string name;  // "": free
     PollRecord::Kind kind = PollRecord::Kind::kFile;
     std::string known;
     int known_errno = 0;
-    std::uint64_t latest = kKnown;  // offset of its last change
-    std::size_t size = 0;           // of its last content
-    bool is_of_opening = false;     // not read since
+    Place latest;
+    std::uint64_t kept = 0;  // offset of its last change in old_
+    bool has_kept = false;
+    std::size_t size = 0;        // of its last content
+    bool is_of_opening = false;  // not read since
   };
   struct Poll {
     PollInfo info;
-    std::uint64_t end;  // offset after its changes
+    std::uint64_t end;     // offset after its changes
+    bool is_kept = false;  // becomes an old one
   };
 
   [[nodiscard]] std::uint32_t find(PollRecord::Kind kind, std::string_view name);
@@ -75,17 +80,19 @@ class PollRing {
   void change(std::uint32_t number, std::string_view bytes, int system_errno);
   [[nodiscard]] std::string_view content_of(const Entry& entry) const;
   [[nodiscard]] int errno_of(const Entry& entry) const;
-  [[nodiscard]] Change header_at(std::uint64_t offset) const;
-  [[nodiscard]] std::uint64_t start_of_next(std::uint64_t offset) const;
-  void absorb_until(std::uint64_t end, std::uint64_t end_of_next);
-  void make_room(std::size_t bytes);
+  void know(Place place, const Change& change, std::string_view bytes);
+  void keep(std::uint64_t offset, const Change& change, std::string_view bytes);
+  void know_old_until(std::uint64_t end);
+  void drop_oldest_old();
   void drop_oldest();
+  void make_room(std::size_t size);
 
   std::size_t max_known_;
-  std::vector<char> bytes_;
-  std::uint64_t begin_ = 0;  // offsets count all bytes ever written
-  std::uint64_t end_ = 0;
+  ChangeLog recent_;
+  ChangeLog old_;  // also the changes of polls that are gone, since the last that is kept
   std::vector<Poll> polls_;
+  std::vector<Poll> old_polls_;
+  std::int64_t last_kept_ns_ = INT64_MIN;  // monotonic
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by kind and name

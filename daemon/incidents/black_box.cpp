@@ -33,10 +33,10 @@ BlackBox::~BlackBox() {
   thread_.join();
 }
 
-void BlackBox::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
+std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
   polls_->end_poll("live");
   const std::int64_t now_ns = clock_.monotonic_ns();
-  std::vector<Incident> due;
+  std::vector<Incident> due, begun;
   for (Open& open : open_) {
     if (now_ns >= open.end_ns) due.push_back(std::move(open.incident));
   }
@@ -56,19 +56,22 @@ void BlackBox::polled(std::span<const Finding> findings, std::span<const std::si
                       .culprit = texts.culprit,
                       .next = texts.next,
                       .polls = 0,
+                      .left_out = 0,
                       .bytes = 0,
                       .problem = {}};
     incident.file = incident_file_name(incident.realtime_ns, incident.cause);
     due.push_back(incident);
+    begun.push_back(incident);
     open_.push_back({std::move(incident), now_ns + kAfterNs});
     metrics_.incident(finding.cause);
   }
-  if (due.empty()) return;
+  if (due.empty()) return begun;
   {
     const MutexLock lock(mutex_);
     due_.insert(due_.end(), std::make_move_iterator(due.begin()), std::make_move_iterator(due.end()));
   }
   wake_.notify_all();
+  return begun;
 }
 
 void BlackBox::write(Incident& incident) {

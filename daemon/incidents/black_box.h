@@ -41,8 +41,8 @@ class BlackBox {
   BlackBox(const BlackBox&) = delete;
   BlackBox& operator=(const BlackBox&) = delete;
 
-  /// Call after each poll. `urgent`: indices of findings that turned urgent in it.
-  void polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
+  /// Call after each poll. `urgent`: indices of findings that turned urgent in it. Returns the incidents that began.
+  std::vector<Incident> polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
 
   [[nodiscard]] std::vector<Incident> incidents() const { return store_->incidents(); }
   /// The bytes of an incident's file. Errors: system_error. Thread safety: safe.

@@ -99,11 +99,13 @@ bool is_incident_file(std::string_view name) {
   return name.ends_with(".tar.zst") || name.ends_with(".tar");
 }
 
+std::string_view incident_name(std::string_view file) { return file.substr(0, file.find(".tar")); }
+
 std::string format_incident(const Incident& incident) {
   std::string text = "format: 1\n";
   text += "time: " + format_iso8601_utc(incident.realtime_ns) + "\n";
   for (const Text& one : kTexts) text += std::string(one.key) + ": " + yaml_quote(incident.*one.member) + "\n";
-  return text + "polls: " + std::to_string(incident.polls) + "\n";
+  return text + "polls: " + std::to_string(incident.polls) + "\nleft_out: " + std::to_string(incident.left_out) + "\n";
 }
 
 Result<Incident> parse_incident(std::string_view text, std::string_view file) {
@@ -120,6 +122,7 @@ Result<Incident> parse_incident(std::string_view text, std::string_view file) {
     if (const YamlPair* const pair = find_pair(*pairs, one.key)) incident.*one.member = pair->value;
   }
   if (const YamlPair* const polls = find_pair(*pairs, "polls")) incident.polls = parse_u64(polls->value).value_or(0);
+  if (const YamlPair* const files = find_pair(*pairs, "left_out")) incident.left_out = parse_u64(files->value).value_or(0);
   return incident;
 }
 

@@ -21,7 +21,8 @@ struct Incident {
   std::string certainty;
   std::string culprit;      ///< who holds the memory, as far as it was known; "": its cause names none
   std::string next;         ///< a command
-  std::uint64_t polls = 0;  ///< in its capture
+  std::uint64_t polls = 0;     ///< in its capture
+  std::uint64_t left_out = 0;  ///< files of its last poll for which there was no room
   std::uint64_t bytes = 0;  ///< size of its file
   std::string problem;      ///< why the note cannot be read; "": it could
 };
@@ -39,6 +40,8 @@ inline constexpr std::string_view kIncidentNote = "incident.yaml";
 /// "20261129T031012Z-cgroup_oom_kill.tar.zst"; .tar if this build has no libzstd.
 std::string incident_file_name(std::int64_t realtime_ns, std::string_view cause);
 bool is_incident_file(std::string_view name);
+/// The file's name without what follows the cause, as people type it.
+std::string_view incident_name(std::string_view file);
 
 std::string format_incident(const Incident& incident);
 /// Errors: kData with `file` and line. Unknown keys are ignored, so that a newer memstatd may add some.

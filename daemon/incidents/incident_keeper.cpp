@@ -44,8 +44,8 @@ void IncidentKeeper::start(SelfMetrics& metrics, std::function<void()> on_kill) 
   if (watch_) watch_->start(std::move(on_kill));
 }
 
-void IncidentKeeper::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
-  if (box_) box_->polled(findings, urgent);
+std::vector<Incident> IncidentKeeper::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
+  return box_ ? box_->polled(findings, urgent) : std::vector<Incident>();
 }
 
 void IncidentKeeper::stop() {

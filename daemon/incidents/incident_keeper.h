@@ -35,7 +35,8 @@ class IncidentKeeper {
 
   /// Starts the threads. `on_kill`: called by one of them when the kernel has killed something, to poll.
   void start(SelfMetrics& metrics, std::function<void()> on_kill);
-  void polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
+  /// Call after each poll; see BlackBox::polled.
+  std::vector<Incident> polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
   /// Waits for what is being written. Call after the last poll.
   void stop();
 

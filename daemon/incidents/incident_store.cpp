@@ -93,6 +93,7 @@ Result<void> IncidentStore::write_once(Incident& incident, const PollRing& ring,
 
 Result<void> IncidentStore::write(Incident& incident, const PollRing& ring, const CaptureManifest& manifest) {
   incident.polls = ring.poll_count();
+  incident.left_out = ring.left_out();
   auto written = write_once(incident, ring, manifest);
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
     written = write_once(incident, ring, manifest);

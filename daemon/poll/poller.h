@@ -94,6 +94,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// Indexes of findings that turned urgent in the last poll: a limit was reached, something failed or was killed, or was
   /// killed again. None in the first poll.
   [[nodiscard]] std::span<const std::size_t> urgent() const { return urgent_; }
+  /// An incident of a finding of the last poll is kept under that name. Call between polls.
+  void name_incident(std::string_view cause, std::string_view object, std::string_view incident);
   [[nodiscard]] Diagnosis diagnosis() const override;
   /// The same, with growth searched now and answers to inspections made after the poll. Takes as long as several polls.
   [[nodiscard]] Diagnosis fresh_diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
@@ -124,6 +126,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot);
   void add_recorded_answers(Evidence& evidence);
   void publish_findings(std::int64_t now_ns, std::int64_t realtime_ns);
+  void publish_series();
   void note_urgent(const Evidence& evidence);
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.

@@ -85,7 +85,14 @@ void Poller::publish_findings(std::int64_t now_ns, std::int64_t realtime_ns) {
   const bool has_changed = active_.update(findings_, now_ns, realtime_ns);
   for (const std::size_t begun : active_.begun()) holders_.ask(findings_[begun], now_ns);
   holders_.keep(findings_, now_ns);
-  if (!has_changed && std::exchange(has_finding_info_, config_.finding_info) == config_.finding_info) return;
+  if (has_changed || std::exchange(has_finding_info_, config_.finding_info) != config_.finding_info) publish_series();
+}
+
+void Poller::name_incident(std::string_view cause, std::string_view object, std::string_view incident) {
+  if (active_.name_incident(cause, object, incident)) publish_series();
+}
+
+void Poller::publish_series() {
   series_.clear();
   for (const ActiveFindings::Entry& entry : active_.entries()) {
     if (!entry.is_listed) continue;
@@ -97,7 +104,8 @@ void Poller::publish_findings(std::int64_t now_ns, std::int64_t realtime_ns) {
                        .culprit = entry.culprit,
                        .next = entry.next,
                        .since = entry.since,
-                       .certainty = to_string(entry.certainty)});
+                       .certainty = to_string(entry.certainty),
+                       .incident = entry.incident});
   }
   metrics_.findings(series_, active_.dropped(), config_.finding_info);
 }

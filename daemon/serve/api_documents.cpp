@@ -293,7 +293,7 @@ std::string incidents_document(const Snapshot& snapshot, const IncidentList& lis
                        {"culprit", one.culprit},
                        {"next", one.next},
                        {"problem", one.problem}});
-    json.field("polls", one.polls).field("bytes", one.bytes).close();
+    json.field("polls", one.polls).field("left_out", one.left_out).field("bytes", one.bytes).close();
   }
   return json.finish();
 }

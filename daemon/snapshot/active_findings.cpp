@@ -97,9 +97,18 @@ bool ActiveFindings::settle(Entry& entry, std::int64_t now_ns) {
     ++entry.begun;
     entry.returns = 0;
     entry.is_listed = true;
+    entry.incident.clear();
   }
   if (level == 0) entry.ended_ns = now_ns;
   entry.level = level;
+  return true;
+}
+
+bool ActiveFindings::name_incident(std::string_view cause, std::string_view object, std::string_view incident) {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& one) { return one.cause == cause && one.object == object; });
+  if (entry == entries_.end() || !entry->is_listed) return false;
+  entry->incident = incident;
   return true;
 }
 

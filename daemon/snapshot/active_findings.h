@@ -52,6 +52,7 @@ class ActiveFindings {
     std::string culprit;      ///< "group /x, process java (pid 1528)", or why it is unknown; "": its cause names none
     std::string next;         ///< the first command to type, and "; " with the one for the setting of a limit; "": none
     std::string since;        ///< when it became active: "2026-11-29 03:10:12 UTC"
+    std::string incident;     ///< the name of the incident that was kept since; "": none
     std::uint64_t begun = 0;  ///< how often it became active
     bool is_listed = false;   ///< active now, or before
 
@@ -75,6 +76,8 @@ class ActiveFindings {
   void reword() {
     for (Entry& entry : entries_) entry.worded_ns = INT64_MIN / 2;
   }
+  /// An incident of the finding is kept under that name. Returns whether it is listed.
+  bool name_incident(std::string_view cause, std::string_view object, std::string_view incident);
   void clear() { *this = ActiveFindings(); }
 
   /// In the order in which they were first found, including those not listed.

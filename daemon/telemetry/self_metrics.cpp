@@ -89,7 +89,7 @@ struct SelfMetrics::Implementation {
   struct ListedFinding {
     Gauge* level = nullptr;
     Gauge* info = nullptr;
-    std::array<std::string, 5> texts;  // labels of info
+    std::map<std::string, std::string> texts;  // labels of info
     std::uint64_t begun = 0;
     bool is_found = false;
   };
@@ -155,20 +155,20 @@ struct SelfMetrics::Implementation {
       total->Increment(static_cast<double>(one.begun - shown.begun));
       shown.begun = one.begun;
     }
-    std::array<std::string, 5> texts{std::string(one.headline), std::string(one.culprit), std::string(one.next),
-                                     std::string(one.since), std::string(one.certainty)};
+    std::map<std::string, std::string> texts{{"cause", key.first},
+                                             {"object", key.second},
+                                             {"headline", std::string(one.headline)},
+                                             {"culprit", std::string(one.culprit)},
+                                             {"next", std::string(one.next)},
+                                             {"since", std::string(one.since)},
+                                             {"certainty", std::string(one.certainty)}};
+    if (!one.incident.empty()) texts.emplace("incident", one.incident);
     const bool has_info = wants_info && one.level != 0;
     if (has_info && shown.info != nullptr && texts == shown.texts) return;
     drop(finding_info, shown.info);
     if (!has_info) return;
     shown.texts = std::move(texts);
-    shown.info = &finding_info.Add({{"cause", key.first},
-                                    {"object", key.second},
-                                    {"headline", shown.texts[0]},
-                                    {"culprit", shown.texts[1]},
-                                    {"next", shown.texts[2]},
-                                    {"since", shown.texts[3]},
-                                    {"certainty", shown.texts[4]}});
+    shown.info = &finding_info.Add(shown.texts);
     shown.info->Set(1);
   }
   /// Removes the series of a source that is not read, except its error counts.

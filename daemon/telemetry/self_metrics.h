@@ -67,6 +67,7 @@ class SelfMetrics : NotCopyable {
     std::string_view next = {};
     std::string_view since = {};  ///< when it became active
     std::string_view certainty = {};
+    std::string_view incident = {};  ///< the name of its incident; "": none
   };
   /// Replaces all findings. `dropped` is the number of those without a series; active ones have memstat_finding_info if
   /// `has_info`.

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Incidents: what memstatd keeps of a kill, and what memstatctl says about it, from the directory, from the URL and from the file."""
+import contextlib
+import errno
 import json
 import os
 import signal
@@ -46,6 +48,7 @@ class Incidents(unittest.TestCase):
         with self.replay(capture) as daemon:
             program.wait_until(self.files, "an incident")
             daemon.wait_page(lambda now: now.number("memstat_incidents_total", cause="open_files_full") == 1, "the incident's series")
+            named = daemon.scrape().decode().partition("memstat_finding_info{")[2].partition("}")[0]
             url = f"http://{daemon.host}:{daemon.port}"
             by_url = json.loads(ctl.output("incidents", "--from", url, "--json"))["incidents"]
             file = os.path.join(self.kept, by_url[0]["file"])
@@ -53,6 +56,8 @@ class Incidents(unittest.TestCase):
         by_directory = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
         self.assertEqual(by_url[0]["cause"], "open_files_full")
         self.assertEqual(by_url, by_directory)
+        name = by_url[0]["file"].partition(".tar")[0]
+        self.assertIn(f'incident="{name}"', named)
         with_directory = ctl.run("why", "--incident", "1", "--from", self.kept)
         self.assertEqual((with_url.stdout, with_url.returncode), (with_directory.stdout, 11))
         of_file = ctl.run("why", "--from", file)
@@ -60,9 +65,42 @@ class Incidents(unittest.TestCase):
         self.assertIn(by_url[0]["headline"], with_directory.stdout)
         self.assertRegex(with_directory.stdout, r"table/files 600 of 1000\n.*table/files 1000 of 1000\n.*table/files 1000 of 1000  <- noticed\n")
         self.assertEqual(ctl.run("why", "--incident", by_url[0]["file"], "--from", self.kept).stdout, with_directory.stdout)
+        self.assertEqual(ctl.run("why", "--incident", name, "--from", self.kept).stdout, with_directory.stdout)
         none = ctl.run("why", "--incident", "2", "--from", self.kept)
         self.assertEqual((none.returncode, none.stdout), (1, ""))
         self.assertIn("there is no incident 2; memstatctl incidents lists 1", none.stderr)
+
+    @program.needs_root
+    def test_a_full_disk_loses_the_oldest_and_never_the_newest(self):
+        capture = captures.write_capture(os.path.join(self.directory, "capture"), [full_table(n) for n in (500, 1000, 1000)], apart_ns=300_000_000)
+        with self.replay(capture):
+            first = program.wait_until(self.files, "an incident")[0]
+        with open(os.path.join(self.kept, first), "rb") as file:
+            incident = file.read()
+        owner = os.stat(self.kept)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64k,mode=0700,uid={owner.st_uid},gid={owner.st_gid}", "none", self.kept], capture_output=True, check=False).returncode:
+            self.skipTest("this machine permits no mounts")
+        self.addCleanup(subprocess.run, ["umount", self.kept], check=True)
+        older = []
+        try:
+            while True:
+                name = f"202001{len(older) + 1:02}T000000Z-open_files_full" + first[first.index(".tar"):]
+                with open(os.path.join(self.kept, name), "wb") as file:
+                    file.write(incident)
+                os.chown(file.name, owner.st_uid, owner.st_gid)
+                older.append(name)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ENOSPC)
+            os.unlink(file.name)
+            with open(os.path.join(self.kept, ".filler"), "wb") as filler, contextlib.suppress(OSError):
+                filler.write(bytes(1 << 16))
+        self.assertGreater(len(older), 2)
+        with self.replay(capture) as daemon:
+            program.wait_until(lambda: [name for name in self.files() if name > "2026"], lambda: "the newest\n" + daemon.log)
+            self.assertNotIn("not kept", daemon.log)
+        kept = [name for name in self.files() if name.startswith("2020")]
+        self.assertEqual(kept, older[len(older) - len(kept):])
+        self.assertLess(len(kept), len(older))
 
     def test_a_calm_machine_has_none_and_says_so(self):
         capture = captures.write_capture(os.path.join(self.directory, "capture"), [full_table(500)] * 3, apart_ns=100_000_000)

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/amount_text.h"
+#include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/incident_files.h"
@@ -12,7 +13,7 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 12> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
+constexpr std::array<ReportColumn, 13> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
                                                          {.key = "time", .title = "TIME", .unit = Unit::kTime},
                                                          {.key = "headline", .title = "WHAT HAPPENED", .least = 24},
                                                          {.key = "culprit", .title = "WHO HELD", .rank = 1, .least = 12},
@@ -21,6 +22,7 @@ constexpr std::array<ReportColumn, 12> kIncidentColumns{{{.key = "incident", .ti
                                                          {.key = "certainty", .title = ""},
                                                          {.key = "next", .title = ""},
                                                          {.key = "polls", .title = "", .unit = Unit::kNumber},
+                                                         {.key = "left_out", .title = "", .unit = Unit::kNumber},
                                                          {.key = "bytes", .title = "", .unit = Unit::kBytes},
                                                          {.key = "file", .title = ""},
                                                          {.key = "problem", .title = ""}}};
@@ -57,7 +59,7 @@ Report run_incidents(const CommandLine& options) {
     const std::string& what = one.problem.empty() ? one.headline : one.problem;
     table.add({++number, one.realtime_ns == 0 ? Cell() : Cell(one.realtime_ns), cell_of_text(what),
                cell_of_text(one.culprit), cell_of_text(one.cause), cell_of_text(one.object), cell_of_text(one.certainty),
-               cell_of_text(one.next), one.polls, one.bytes, one.file, cell_of_text(one.problem)});
+               cell_of_text(one.next), one.polls, one.left_out, one.bytes, one.file, cell_of_text(one.problem)});
   }
   const bool is_empty = table.empty();
   Report report;
@@ -73,7 +75,7 @@ Report run_incidents(const CommandLine& options) {
 }  // namespace
 
 std::string incident_story(const Incident& incident, ReportSource& source, std::size_t width) {
-  constexpr std::size_t kBefore = 6, kAfter = 2;
+  constexpr std::size_t kBefore = 6, kAfter = 2, kOfHour = 4;
   std::vector<std::string> lines;
   std::size_t noticed = 0;
   PollWalk walk(source, {});
@@ -89,8 +91,14 @@ std::string incident_story(const Incident& incident, ReportSource& source, std::
   }
   std::string out = wrapped(time_text(incident.realtime_ns, true) + ": " + printable(incident.headline) + ".", "", width);
   const std::size_t begin = noticed < kBefore ? 0 : noticed - kBefore;
+  const std::size_t step = (begin + kOfHour - 1) / kOfHour;  // of those before
+  for (std::size_t i = 0; i < begin; i += step) out += fitted(lines[i] + "\n", width);
   for (std::size_t i = begin; i < lines.size() && i <= noticed + kAfter; ++i)
     out += fitted(lines[i] + (i == noticed ? "  <- noticed" : "") + "\n", width);
+  if (incident.left_out != 0)
+    out += wrapped(counted(static_cast<double>(incident.left_out), "file") + " had no room in the memory for recent polls, and " +
+                       (incident.left_out == 1 ? "is" : "are") + " not checked.",
+                   "", width);
   return out + "\n";
 }
 

@@ -79,6 +79,7 @@ bool parse_incidents_answer(std::string_view json, IncidentList& list) {
                       .culprit = text_of(one, "culprit"),
                       .next = text_of(one, "next"),
                       .polls = amount_of(one, "polls").value_or(0),
+                      .left_out = amount_of(one, "left_out").value_or(0),
                       .bytes = amount_of(one, "bytes").value_or(0),
                       .problem = text_of(one, "problem")};
     if (is_incident_file(incident.file)) list.incidents.push_back(std::move(incident));
@@ -104,7 +105,9 @@ IncidentCapture find_incident(const std::optional<std::string>& from, const std:
   const auto number = parse_u64(which);
   auto wanted = all.end();
   if (!number) {
-    wanted = std::find_if(all.begin(), all.end(), [&](const Incident& one) { return one.file == which; });
+    wanted = std::find_if(all.begin(), all.end(), [&](const Incident& one) {
+      return one.file == which || incident_name(one.file) == which;
+    });
   } else if (*number >= 1 && *number <= all.size()) {
     wanted = all.begin() + static_cast<std::ptrdiff_t>(*number - 1);
   }

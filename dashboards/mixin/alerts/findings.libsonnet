@@ -34,9 +34,9 @@ function(c, l)
   // One of the words of a host that is scraped twice.
   local topmost(expr, label) = 'topk by (%s) (1, %s)' % [l.hostAnd(['cause', label]), expr];
   local info(matcher) = l.of('memstat_finding_info', matcher);
-  local words = 'label_join(%s, "words", "", "host", "headline", "culprit", "next")' % replaced(
+  local words = 'label_join(%s, "words", "", "host", "headline", "culprit", "next", "incident")' % replaced(
     '(%s or %s)' % [topmost(info(hasNone), 'object'), named(topmost(about(info(hasId)), 'about'))],
-    [['host', '$1: ', 'instance', '(.+)'], ['culprit', '. Who: $1', 'culprit', '(.+)'], ['next', '. Next, on that host: `$1`', 'next', '(.+)']]
+    [['host', '$1: ', 'instance', '(.+)'], ['culprit', '. Who: $1', 'culprit', '(.+)'], ['next', '. Next, on that host: `$1`', 'next', '(.+)'], ['incident', '; `memstatctl why --incident $1`', 'incident', '(.+)']]
   );
   local described = 'instance_cause_object:memstat_finding:described';
   local alert(name, severity, expr) = (

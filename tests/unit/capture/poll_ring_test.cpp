@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <deque>
 #include <map>
 #include <random>
 #include <string>
@@ -15,7 +14,8 @@ namespace {
 using Kind = PollRecord::Kind;
 using State = std::map<std::string, std::string>;  // content by name; "errno N" after a failure
 
-std::vector<State> states_of(const PollRing& ring) {
+/// `numbers`, if not null: of the polls.
+std::vector<State> states_of(const PollRing& ring, std::vector<std::int64_t>* numbers = nullptr) {
   std::vector<State> states;
   const auto taken = ring.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) -> Result<void> {
     State state;
@@ -24,7 +24,8 @@ std::vector<State> states_of(const PollRing& ring) {
           record.system_errno == 0 ? std::string(record.bytes.view()) : "errno " + std::to_string(record.system_errno);
     }
     EXPECT_EQ(state.size(), records.size()) << "each once";
-    EXPECT_EQ(info.label, std::to_string(info.monotonic_ns));
+    EXPECT_EQ(info.label, std::to_string(info.realtime_ns));
+    if (numbers != nullptr) numbers->push_back(info.realtime_ns);
     states.push_back(std::move(state));
     return {};
   });
@@ -33,7 +34,7 @@ std::vector<State> states_of(const PollRing& ring) {
 }
 
 void end_poll(PollRing& ring, std::int64_t number) {
-  ring.end_poll({.label = std::to_string(number), .realtime_ns = number, .monotonic_ns = number});
+  ring.end_poll({.label = std::to_string(number), .realtime_ns = number, .monotonic_ns = number * 10'000'000'000});
 }
 
 TEST(PollRing, HasEachPollWithEverythingThatWasKnown) {
@@ -76,7 +77,7 @@ TEST(PollRing, WhatWasReadWhenOpeningIsInTheOldestPollOnly) {
     end_poll(ring, poll);
   }
   const std::vector<State> states = states_of(ring);
-  ASSERT_EQ(states.size(), PollRing::kMaxPolls);
+  ASSERT_EQ(states.size(), PollRing::kMaxPolls + 1) << "and the first, of five minutes before";
   EXPECT_EQ(states.front(), (State{{"/again", "1"}, {"/once", "1"}}));
   EXPECT_EQ(states.back(), (State{{"/again", "1"}}));
 }
@@ -97,29 +98,44 @@ TEST(PollRing, LeavesOutAndCountsWhatDoesNotFit) {
   EXPECT_EQ(states_of(ring).back().at("/small"), "errno " + std::to_string(EFBIG));
 }
 
+TEST(PollRing, HasAnHourInSteps) {
+  PollRing ring(1 << 20);
+  for (int poll = 0; poll < 1000; ++poll) {
+    ring.add(Kind::kFile, "/changes", std::to_string(poll), 0);
+    end_poll(ring, poll);
+  }
+  std::vector<std::int64_t> numbers;
+  const std::vector<State> states = states_of(ring, &numbers);
+  ASSERT_EQ(states.size(), PollRing::kMaxPolls + PollRing::kMaxOldPolls);
+  for (std::size_t i = 0; i < states.size(); ++i) EXPECT_EQ(states[i].at("/changes"), std::to_string(numbers[i]));
+  EXPECT_EQ(numbers.back() - numbers[PollRing::kMaxOldPolls], 31) << "every one of the last";
+  EXPECT_GE(numbers.back() - numbers.front(), 360) << "an hour at 10 s";
+}
+
 TEST(PollRing, APollThatAloneFillsItIsStillRight) {
-  PollRing ring(16 << 10);  // 8 KiB of changes
+  PollRing ring(16 << 10);  // 4 KiB of changes
   for (int poll = 0; poll < 3; ++poll) {
     for (int i = 0; i < 6; ++i)
-      ring.add(Kind::kFile, "/" + std::to_string(i), std::string(1500, static_cast<char>('a' + poll)), 0);
+      ring.add(Kind::kFile, "/" + std::to_string(i), std::string(900, static_cast<char>('a' + poll)), 0);
     end_poll(ring, poll);
     const std::vector<State> states = states_of(ring);
-    for (const auto& [name, content] : states.back()) EXPECT_EQ(content, std::string(1500, static_cast<char>('a' + poll)));
+    for (const auto& [name, content] : states.back()) EXPECT_EQ(content, std::string(900, static_cast<char>('a' + poll)));
   }
 }
 
 TEST(PollRing, IsAlwaysWhatAModelSays) {
   std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
   const auto below = [&](unsigned most) { return random() % most; };
-  PollRing ring(16 << 10);
+  PollRing ring(64 << 10);
   State now;
-  std::deque<State> model;
+  std::map<std::int64_t, State> model;
   std::size_t fewest = SIZE_MAX;
+  std::int64_t least_span = INT64_MAX;
   for (int poll = 0; poll < 3000; ++poll) {
     const unsigned reads = below(30);
     for (unsigned i = 0; i < reads; ++i) {
       const std::string name = "/" + std::to_string(below(8)) + "/" + std::to_string(below(5));
-      const std::string bytes(below(100), static_cast<char>('a' + below(3)));
+      const std::string bytes(60 + below(3), static_cast<char>('a' + below(3)));
       switch (below(6)) {
         case 0:
           now.erase(name);
@@ -134,20 +150,26 @@ TEST(PollRing, IsAlwaysWhatAModelSays) {
       }
     }
     end_poll(ring, poll);
-    model.push_back(now);
-    const std::vector<State> states = states_of(ring);
+    model[poll] = now;
+    std::vector<std::int64_t> numbers;
+    const std::vector<State> states = states_of(ring, &numbers);
     ASSERT_FALSE(states.empty());
-    ASSERT_LE(states.size(), PollRing::kMaxPolls);
+    ASSERT_LE(states.size(), PollRing::kMaxPolls + PollRing::kMaxOldPolls);
+    ASSERT_EQ(numbers.back(), poll);
     ASSERT_EQ(ring.left_out(), 0U);
-    if (poll > 100) fewest = std::min(fewest, states.size());
-    while (model.size() > states.size()) model.pop_front();
-    for (std::size_t i = 0; i < states.size(); ++i) ASSERT_EQ(states[i], model[i]) << "poll " << poll << ", " << i;
+    if (poll > 1000) fewest = std::min(fewest, states.size());
+    if (poll > 1000) least_span = std::min(least_span, numbers.back() - numbers.front());
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      ASSERT_TRUE(i == 0 || numbers[i - 1] < numbers[i]);
+      ASSERT_EQ(states[i], model.at(numbers[i])) << "poll " << poll << ", " << numbers[i];
+    }
     if (poll % 500 == 0) {
       const PollRing copy = ring;
       ASSERT_EQ(states_of(copy), states);
     }
   }
-  EXPECT_GE(fewest, 4U) << "the memory is used";
+  EXPECT_GE(fewest, 5U) << "the memory is used";
+  EXPECT_GE(least_span, 60) << "polls that are kept reach back ten minutes";
 }
 
 }  // namespace

@@ -81,20 +81,21 @@ TEST(SteadyReaderProcess, IsReadThroughWithoutAllocating) {
 
 TEST(SteadyPollRing, RemembersWithoutAllocating) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
-  PollRing ring(1 << 20);
-  const PollInfo info{.label = "live", .realtime_ns = 1, .monotonic_ns = 1};
+  PollRing ring(2 << 20);
+  PollInfo info{.label = "live", .realtime_ns = 1, .monotonic_ns = 1};
   std::string content(30'000, 'x');
-  for (int poll = 0; poll < 200; ++poll) {
+  for (int poll = 0; poll < 300; ++poll) {
     content.back() = static_cast<char>('a' + poll % 2);
     const std::uint64_t before = allocation_count.load();
     for (const std::string_view file : {"/proc/a_file_with_a_long_name", "/proc/another_file_with_a_long_name"})
       ring.add(PollRecord::Kind::kFile, file, content, 0);
+    info.monotonic_ns += PollRing::kOldEveryNs / 4;
     ring.end_poll(info);
     if (poll >= 100) {
       ASSERT_EQ(allocation_count.load() - before, 0U) << "poll " << poll;
     }
   }
-  EXPECT_GT(ring.poll_count(), 5U);
+  EXPECT_GT(ring.poll_count(), 15U);
 }
 
 }  // namespace
