@@ -15,17 +15,18 @@ using Kind = PollRecord::Kind;
 
 constexpr std::size_t kEntryBytes = 128;  // of memory beside key and content
 /// A larger file would push all polls out.
-constexpr std::size_t kMaxShareOfChanges = 2;
+constexpr std::size_t kMaxShareOfChanges = 3;
+/// A larger file, such as /proc/vmallocinfo, would push the hour out, and is in the last polls only.
+constexpr std::size_t kMaxShareOfOld = 8;
 /// The numbers of a file get longer.
 constexpr std::size_t kShareOfSpare = 32;
-constexpr std::size_t kLeastSpare = 8;
+constexpr std::size_t kMinSpare = 8;
 
 std::string key_of(Kind kind, std::string_view name) { return std::string(1, static_cast<char>(kind)).append(name); }
 
 }  // namespace
 
-PollRing::PollRing(std::size_t max_bytes)
-    : max_known_(max_bytes / 8 * 3), recent_(max_bytes / 4), old_(max_bytes / 8 * 3) {
+PollRing::PollRing(std::size_t max_bytes) : max_known_(max_bytes / 8 * 3), recent_(max_bytes / 8 * 3), old_(max_bytes / 4) {
   polls_.reserve(kMaxPolls);
   old_polls_.reserve(kMaxOldPolls);
 }
@@ -62,7 +63,10 @@ std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
     number = free_.back();
     free_.pop_back();
   }
-  entries_[number] = {.name = std::string(name), .kind = kind, .known = {}, .known_errno = ENOENT, .latest = {}, .kept = 0};
+  entries_[number] = {};
+  entries_[number].name = name;
+  entries_[number].kind = kind;
+  entries_[number].known_errno = ENOENT;
   numbers_.emplace(key_of(kind, name), number);
   known_bytes_ += name.size() + kEntryBytes;
   expected_ = number + 1;
@@ -138,6 +142,7 @@ void PollRing::know(Place place, const Change& change, std::string_view bytes) {
   if (entry.latest != place) return;
   entry.latest = {};
   if (change.system_errno != ENOENT || change.entry == changing_) return;
+  if (entry.is_large && entry.has_kept && entry.kept >= old_.begin()) return;  // another could not have its number yet
   known_bytes_ -= entry.name.size() + kEntryBytes;
   numbers_.erase(key_of(entry.kind, entry.name));
   entry = {};
@@ -146,30 +151,36 @@ void PollRing::know(Place place, const Change& change, std::string_view bytes) {
 
 void PollRing::know_old_until(std::uint64_t end) {
   old_.for_each(old_.begin(), end, [this](std::uint64_t offset, const Change& change, std::string_view bytes) {
-    know({Place::Where::kOld, offset}, change, bytes);
+    if (!entries_[change.entry].is_large) know({Place::Where::kOld, offset}, change, bytes);
   });
   old_.remove_until(end);
 }
 
-void PollRing::drop_oldest_old() {
+/// Frees memory of the old polls. The oldest needs none if what is known is what it was.
+void PollRing::free_old() {
+  if (old_polls_.empty() || old_polls_.front().end <= old_.begin()) {
+    if (!old_polls_.empty()) old_polls_.erase(old_polls_.begin());
+    know_old_until(old_polls_.empty() ? old_.end() : old_polls_.front().end);
+    return;
+  }
   know_old_until(old_polls_.front().end);
-  old_polls_.erase(old_polls_.begin());
 }
 
 /// A recent change becomes an old one, in the place of an earlier one since the last poll that is kept.
 void PollRing::keep(std::uint64_t offset, const Change& change, std::string_view bytes) {
   Entry& entry = entries_[change.entry];
+  const std::size_t max_size = old_.max_bytes() / kMaxShareOfOld;
+  entry.is_large = entry.is_large || bytes.size() > max_size;
+  if (entry.is_large) {
+    know({Place::Where::kRecent, offset}, change, bytes);
+    return;
+  }
   const std::uint64_t begin = old_polls_.empty() ? old_.begin() : old_polls_.back().end;
   const bool has_place = entry.has_kept && entry.kept >= begin;
   if (!has_place || !old_.replace(entry.kept, bytes, change.system_errno)) {
-    const std::size_t spare = change.system_errno != 0 ? entry.known.capacity() : kLeastSpare + bytes.size() / kShareOfSpare;
-    while (!old_.has_room(bytes.size() + spare)) {
-      if (old_polls_.empty()) {
-        know_old_until(old_.end());
-        break;
-      }
-      drop_oldest_old();
-    }
+    const std::size_t spare =
+        change.system_errno != 0 ? std::min(entry.known.capacity(), max_size) : kMinSpare + bytes.size() / kShareOfSpare;
+    while (!old_.has_room(bytes.size() + spare)) free_old();
     entry.kept = old_.append(change.entry, bytes, change.system_errno, spare);
     entry.has_kept = true;
   }
@@ -181,14 +192,13 @@ void PollRing::drop_oldest() {
   const Poll oldest = std::move(polls_.front());
   const std::uint64_t end_of_next = polls_.size() > 1 ? polls_[1].end : recent_.end();
   const std::uint64_t end = oldest.is_kept ? oldest.end : end_of_next;
-  recent_.for_each(recent_.begin(), oldest.end,
-                   [&](std::uint64_t offset, const Change& change, std::string_view bytes) {
-                     if (change.next == 0 || change.next >= end) keep(offset, change, bytes);
-                   });
+  recent_.for_each(recent_.begin(), oldest.end, [&](std::uint64_t offset, const Change& change, std::string_view bytes) {
+    if (change.next == 0 || change.next >= end) keep(offset, change, bytes);
+  });
   recent_.remove_until(oldest.end);
   polls_.erase(polls_.begin());
   if (!oldest.is_kept) return;
-  if (old_polls_.size() == kMaxOldPolls) drop_oldest_old();
+  while (old_polls_.size() >= kMaxOldPolls) free_old();
   old_polls_.push_back({.info = oldest.info, .end = old_.end(), .is_kept = true});
 }
 
@@ -199,7 +209,7 @@ void PollRing::make_room(std::size_t size) {
       continue;
     }
     // This poll alone changes more than there is room for: its first changes have always been so.
-    while (!old_polls_.empty()) drop_oldest_old();
+    old_polls_.clear();
     know_old_until(old_.end());
     recent_.for_each(recent_.begin(), recent_.end(),
                      [this](std::uint64_t offset, const Change& change, std::string_view bytes) {
@@ -234,12 +244,16 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   const auto apply = [&](std::uint64_t, const Change& change, std::string_view bytes) {
     now[change.entry] = {bytes, change.system_errno};
   };
+  const auto apply_old = [&](std::uint64_t offset, const Change& change, std::string_view bytes) {
+    if (!entries_[change.entry].is_large) apply(offset, change, bytes);
+  };
   std::vector<PollRecord> records;
   bool is_first = true;
-  const auto take_now = [&](const Poll& poll) {
+  const auto take_now = [&](const Poll& poll, bool is_old) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first)) continue;
+      if (is_old && entries_[i].is_large) continue;
       if (count == records.size()) records.emplace_back();
       PollRecord& record = records[count++];
       const Entry& entry = entries_[i];
@@ -253,16 +267,16 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   };
   std::uint64_t at = old_.begin();
   for (const Poll& poll : old_polls_) {
-    old_.for_each(at, poll.end, apply);
-    at = poll.end;
-    if (auto taken = take_now(poll); !taken) return taken;
+    old_.for_each(at, poll.end, apply_old);
+    at = std::max(at, poll.end);
+    if (auto taken = take_now(poll, true); !taken) return taken;
   }
-  old_.for_each(at, old_.end(), apply);
+  old_.for_each(at, old_.end(), apply_old);
   at = recent_.begin();
   for (const Poll& poll : polls_) {
     recent_.for_each(at, poll.end, apply);
     at = poll.end;
-    if (auto taken = take_now(poll); !taken) return taken;
+    if (auto taken = take_now(poll, false); !taken) return taken;
   }
   return {};
 }

@@ -19,10 +19,10 @@
 namespace memstat {
 
 /// What was known when the oldest poll began, and what each poll has changed since: the last polls, and before them one of
-/// each kOldEveryNs. The oldest poll makes room by being added to what was known. So a file that is not read at each poll is
-/// still part of each. Memory: `max_bytes`, of which the logs of changes are allocated at once; the rest bounds names and
-/// contents, and files beyond are left out and counted. If the same is read in the same order again, nothing is allocated.
-/// Copies are independent. Thread safety: none.
+/// each kOldEveryNs, without files larger than a 32nd of the memory. The oldest poll makes room by being added to what was
+/// known. So a file that is not read at each poll is still part of each. Memory: `max_bytes`, of which the logs of changes
+/// are allocated at once; the rest bounds names and contents, and files beyond are left out and counted. If the same is read
+/// in the same order again, nothing is allocated. Copies are independent. Thread safety: none.
 class PollRing {
  public:
   static constexpr std::size_t kMaxPolls = 32;
@@ -64,6 +64,7 @@ class PollRing {
     Place latest;
     std::uint64_t kept = 0;  // offset of its last change in old_
     bool has_kept = false;
+    bool is_large = false;       // its changes are not kept; `known` is what it was before the oldest recent poll
     std::size_t size = 0;        // of its last content
     bool is_of_opening = false;  // not read since
   };
@@ -83,7 +84,7 @@ class PollRing {
   void know(Place place, const Change& change, std::string_view bytes);
   void keep(std::uint64_t offset, const Change& change, std::string_view bytes);
   void know_old_until(std::uint64_t end);
-  void drop_oldest_old();
+  void free_old();
   void drop_oldest();
   void make_room(std::size_t size);
 

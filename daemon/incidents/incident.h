@@ -19,12 +19,12 @@ struct Incident {
   std::string object;            ///< what it is about, such as a control group; "": the machine
   std::string headline;
   std::string certainty;
-  std::string culprit;      ///< who holds the memory, as far as it was known; "": its cause names none
-  std::string next;         ///< a command
+  std::string culprit;         ///< who holds the memory, as far as it was known; "": its cause names none
+  std::string next;            ///< a command
   std::uint64_t polls = 0;     ///< in its capture
   std::uint64_t left_out = 0;  ///< files of its last poll for which there was no room
-  std::uint64_t bytes = 0;  ///< size of its file
-  std::string problem;      ///< why the note cannot be read; "": it could
+  std::uint64_t bytes = 0;     ///< size of its file
+  std::string problem;         ///< why the note cannot be read; "": it could
 };
 
 /// What a memstatd has kept.

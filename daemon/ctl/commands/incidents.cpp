@@ -96,8 +96,9 @@ std::string incident_story(const Incident& incident, ReportSource& source, std::
   for (std::size_t i = begin; i < lines.size() && i <= noticed + kAfter; ++i)
     out += fitted(lines[i] + (i == noticed ? "  <- noticed" : "") + "\n", width);
   if (incident.left_out != 0)
-    out += wrapped(counted(static_cast<double>(incident.left_out), "file") + " had no room in the memory for recent polls, and " +
-                       (incident.left_out == 1 ? "is" : "are") + " not checked.",
+    out += wrapped(counted(static_cast<double>(incident.left_out), "file") +
+                       " had no room in the memory for recent polls, and " + (incident.left_out == 1 ? "is" : "are") +
+                       " not checked.",
                    "", width);
   return out + "\n";
 }

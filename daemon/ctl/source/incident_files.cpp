@@ -105,9 +105,8 @@ IncidentCapture find_incident(const std::optional<std::string>& from, const std:
   const auto number = parse_u64(which);
   auto wanted = all.end();
   if (!number) {
-    wanted = std::find_if(all.begin(), all.end(), [&](const Incident& one) {
-      return one.file == which || incident_name(one.file) == which;
-    });
+    wanted = std::find_if(all.begin(), all.end(),
+                          [&](const Incident& one) { return one.file == which || incident_name(one.file) == which; });
   } else if (*number >= 1 && *number <= all.size()) {
     wanted = all.begin() + static_cast<std::ptrdiff_t>(*number - 1);
   }
