@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/incidents/incident_keeper.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 namespace memstat {
 namespace {
 
+/// The cause of the incident that pstore's log becomes.
+constexpr std::string_view kPreviousBoot = "previous_boot";
 constexpr std::size_t kRecentBytes = std::size_t{2} << 20U;
 
 }  // namespace
@@ -31,7 +34,30 @@ void IncidentKeeper::open(std::shared_ptr<KernelView>& view, const IncidentsConf
   clock_ = &clock;
   polls_ = std::make_shared<RecentPolls>(view, kRecentBytes, clock);
   view = polls_;
-  if (!options.is_replay) watch_.emplace();
+  if (options.is_replay) return;
+  watch_.emplace();
+  keep_previous_boot(options.previous_logs);
+}
+
+void IncidentKeeper::keep_previous_boot(std::span<const std::string_view> previous_logs) {
+  const auto boot = find_previous_boot(previous_logs);
+  if (!boot) return;
+  Incident incident;
+  incident.realtime_ns = boot->realtime_ns;
+  incident.cause = kPreviousBoot;
+  incident.headline = boot->headline;
+  incident.certainty = to_string(Certainty::kConfirmed);
+  incident.file = incident_file_name(incident.realtime_ns, incident.cause);
+  incident.next = "memstatctl events --from " + store_->directory() + "/" + incident.file;
+  const std::vector<Incident> kept = store_->incidents();
+  const auto is_it = [&](const Incident& one) { return one.file == incident.file; };
+  if (std::any_of(kept.begin(), kept.end(), is_it)) return;
+  PollRing ring(kRecentBytes + 16 * boot->log.size());
+  ring.add(PollRecord::Kind::kTable, "linux_kernel_log", boot->log, 0);
+  ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
+  const auto written = store_->write(incident, ring, polls_->manifest());
+  if (!written) log_(LogLevel::kWarning, "the log of the previous boot is not kept: " + to_string(written.error()));
+  has_kept_previous_ = written.has_value();
 }
 
 void IncidentKeeper::end_opening() {
@@ -41,6 +67,7 @@ void IncidentKeeper::end_opening() {
 void IncidentKeeper::start(SelfMetrics& metrics, std::function<void()> on_kill) {
   if (!store_) return;
   box_ = std::make_unique<BlackBox>(polls_, std::move(store_), metrics, log_, *clock_);
+  if (std::exchange(has_kept_previous_, false)) metrics.incident(kPreviousBoot);
   if (watch_) watch_->start(std::move(on_kill));
 }
 

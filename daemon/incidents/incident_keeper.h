@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "daemon/incidents/black_box.h"
 #include "daemon/incidents/kill_watch.h"
+#include "daemon/incidents/previous_boot.h"
 
 namespace memstat {
 
@@ -23,10 +24,12 @@ class IncidentKeeper {
     DirectoryOwner owner = {};  ///< The account that memstatd becomes before the first poll.
     bool is_replay = false;     ///< Of a capture: kept only in another directory than the default.
     BlackBox::Log log = {};
+    std::span<const std::string_view> previous_logs = kPreviousLogs;  ///< see previous_boot.h
   };
 
-  /// Opens the directory, and wraps `view`, through which memstatd then reads. `clock`: the capture's, if it is a replay;
-  /// must outlive this object. Without the directory it does nothing: a warning if it is not the default.
+  /// Opens the directory, keeps what pstore has of the boot before, and wraps `view`, through which memstatd then reads.
+  /// `clock`: the capture's, if it is a replay; must outlive this object. Without the directory it does nothing: a warning
+  /// if it is not the default.
   void open(std::shared_ptr<KernelView>& view, const IncidentsConfig& config, const Clock& clock, Options options);
   /// Call after the sources were opened.
   void end_opening();
@@ -45,12 +48,15 @@ class IncidentKeeper {
   [[nodiscard]] Result<std::string> file(std::string_view name) const;
 
  private:
+  void keep_previous_boot(std::span<const std::string_view> previous_logs);
+
   std::shared_ptr<RecentPolls> polls_;
   std::unique_ptr<IncidentStore> store_;  // until box_ has it
   std::optional<KillWatch> watch_;
   std::unique_ptr<BlackBox> box_;
   BlackBox::Log log_;
   const Clock* clock_ = nullptr;
+  bool has_kept_previous_ = false;
   std::string why_not_ = "memstatd has just started";
 };
 

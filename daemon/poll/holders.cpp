@@ -36,9 +36,10 @@ class AnswerText final : public TextTableSource {
 void Holders::keep_answer(InspectionChannel::Reply reply, Asked& known, std::int64_t now_ns) {
   known.is_answered = true;
   known.asked_ns = now_ns;
-  std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known.inspection->name; });
+  rest_end_ns_ = std::max(rest_end_ns_, now_ns) + kShare * reply.cpu_ns;
   failure_.clear();
   if (reply.answer) {
+    std::erase_if(answers_, [&](const InspectionAnswer& one) { return one.question == known.inspection->name; });
     answers_.push_back(*std::move(reply.answer));
   } else {
     failure_ = "not in this answer: " + to_string(reply.answer.error());
@@ -95,7 +96,14 @@ void Holders::keep(std::span<const Finding> findings, std::int64_t now_ns) {
   if (asked_.empty()) return;
   for (const Finding& finding : findings) {
     for (const std::string_view question : questions_about(finding)) {
-      if (Asked* const known = asked(question)) known->needed_ns = now_ns;
+      Asked* const known = asked(question);
+      if (known == nullptr) continue;
+      known->needed_ns = now_ns;
+      const bool is_urgent = finding.severity <= Severity::kSoon && !finding.is_past;
+      if (!is_urgent || !known->is_answered || now_ns - known->asked_ns < kAgainNs || now_ns < rest_end_ns_) continue;
+      if (!channel_->ask(*known->inspection)) continue;
+      known->is_answered = false;
+      known->asked_ns = now_ns;
     }
   }
   std::erase_if(asked_, [&](const Asked& one) {

@@ -15,14 +15,18 @@
 
 namespace memstat {
 
-/// The answers to the questions of active findings. Asks each question once when a finding begins; another process answers
-/// between two polls, so polls never wait. Forgets an answer when no finding has needed it for kKeepNs. Without findings it
-/// asks only about limits, if ask_about_limits() is called. Thread safety: one thread.
+/// The answers to the questions of active findings. Asks each question when a finding begins, and again every kAgainNs while
+/// it is urgent, so that the holders are known when something is killed. Another process answers between two polls, so polls
+/// never wait, and gets at most one part in kShare of a processor for what is asked again. Forgets an answer when no finding
+/// has needed it for kKeepNs. Without findings it asks only about limits, if ask_about_limits() is called. Thread safety:
+/// one thread.
 class Holders {
  public:
   static constexpr std::int64_t kKeepNs = 300'000'000'000;
   /// An answer of this age also serves a finding that begins now.
   static constexpr std::int64_t kFreshNs = 60'000'000'000;
+  static constexpr std::int64_t kAgainNs = 30'000'000'000;
+  static constexpr std::int64_t kShare = LimitQuestions::kShare;
 
   /// `channel`: nullptr if nobody answers, because of `why_not`.
   Holders(std::shared_ptr<InspectionChannel> channel, OperatingSystem os, std::string why_not)
@@ -35,7 +39,7 @@ class Holders {
   void ask(const Finding& finding, std::int64_t now_ns);
   /// Asks at most one question about limits, if one is due.
   void ask_about_limits(const Evidence& evidence, std::span<const Finding> findings, std::int64_t now_ns);
-  /// Keeps the answers that these findings need.
+  /// Keeps the answers that these findings need, and asks again for the urgent ones.
   void keep(std::span<const Finding> findings, std::int64_t now_ns);
   void clear();
   void forget_limits() { limits_.clear(); }
@@ -64,7 +68,8 @@ class Holders {
   const std::string why_not_;
   std::vector<Asked> asked_;
   std::vector<InspectionAnswer> answers_;
-  std::string failure_;  // of the last question without an answer; "": none
+  std::int64_t rest_end_ns_ = INT64_MIN;  // before it, nothing is asked again
+  std::string failure_;                   // of the last question without an answer; "": none
   LimitQuestions limits_;
 };
 

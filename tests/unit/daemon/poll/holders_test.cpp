@@ -83,6 +83,32 @@ TEST_F(HoldersTest, ALaterFindingAsksAgainAndReplacesTheAnswer) {
   EXPECT_EQ(holders_->answers().size(), 1U);
 }
 
+TEST_F(HoldersTest, AsksAgainWhileAFindingIsUrgentWithinItsShareOfAProcessor) {
+  Finding finding = about("files");
+  finding.severity = Severity::kSoon;
+  const auto keep = [&](std::int64_t now_ns) {
+    const Finding present[] = {finding};
+    holders_->keep(present, now_ns);
+    return questions();
+  };
+  holders_->ask(finding, 0);
+  answer("files 1000000000");  // nanoseconds of CPU
+  EXPECT_TRUE(holders_->collect(0, view_));
+  EXPECT_THAT(questions(), testing::ElementsAre("files"));
+  const std::int64_t rested_ns = Holders::kShare * kSecondNs;
+  EXPECT_THAT(keep(rested_ns - 1), testing::IsEmpty()) << "the answer was dear";
+  EXPECT_THAT(keep(rested_ns), testing::ElementsAre("files"));
+  EXPECT_THAT(keep(rested_ns + Holders::kAgainNs), testing::IsEmpty()) << "pending";
+  EXPECT_EQ(holders_->answers().size(), 1U) << "the old one serves until then";
+  answer("files 1000");
+  EXPECT_TRUE(holders_->collect(2 * rested_ns, view_));
+  EXPECT_THAT(keep(2 * rested_ns + Holders::kAgainNs - 1), testing::IsEmpty());
+  finding.severity = Severity::kNotable;
+  EXPECT_THAT(keep(2 * rested_ns + Holders::kAgainNs), testing::IsEmpty()) << "nothing is about to fail";
+  finding.severity = Severity::kNow;
+  EXPECT_THAT(keep(2 * rested_ns + Holders::kAgainNs), testing::ElementsAre("files"));
+}
+
 TEST_F(HoldersTest, AsksAboutTheGroupsOfAGroup) {
   Finding finding = about("");
   finding.by("group", "/x");
