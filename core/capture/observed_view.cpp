@@ -3,8 +3,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace memstat {
+
+void write_tables(const TableTexts& texts, std::span<PollRecord> records) {
+  Buffer text;
+  for (PollRecord& record : records) {
+    const auto found = record.kind == PollRecord::Kind::kTable ? texts.find(record.name) : texts.end();
+    if (found == texts.end()) continue;
+    found->second(record.bytes.view(), text);
+    record.bytes.assign(text.view());
+  }
+}
+
+TableTexts ObservedKernelView::table_texts() const {
+  const MutexLock lock(texts_mutex_);
+  return texts_;
+}
 
 void ObservedKernelView::observe_result(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes,
                                         const Result<void>& result) {
@@ -43,23 +59,23 @@ Result<std::string> ObservedKernelView::read_link(std::string_view path) {
 Result<void> ObservedKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
   const std::uint64_t begun = begin_read();
   auto result = inner_.list_directory(path, names);
-  const MutexLock lock(text_mutex_);
-  text_.clear();
+  const MutexLock lock(listing_mutex_);
+  listing_.clear();
   for (const std::string& name : names) {
-    text_.append(name);
-    text_.append("\n");
+    listing_.append(name);
+    listing_.append("\n");
   }
-  observe_result(begun, Kind::kListing, path, text_.view(), result);
+  observe_result(begun, Kind::kListing, path, listing_.view(), result);
   return result;
 }
 
 Result<void> ObservedKernelView::list_directories(std::string_view path, Buffer& names) {
   const std::uint64_t begun = begin_read();
   auto result = inner_.list_directories(path, names);
-  const MutexLock lock(text_mutex_);
-  text_.assign(names.view());
-  std::replace(text_.data(), text_.data() + text_.size(), kEndOfName, '\n');
-  observe_result(begun, Kind::kListing, path, text_.view(), result);
+  const MutexLock lock(listing_mutex_);
+  listing_.assign(names.view());
+  std::replace(listing_.data(), listing_.data() + listing_.size(), kEndOfName, '\n');
+  observe_result(begun, Kind::kListing, path, listing_.view(), result);
   return result;
 }
 
@@ -93,16 +109,17 @@ Result<void> ObservedKernelView::list_sysctls(std::string_view prefix, std::vect
 Result<void> ObservedKernelView::open_table(std::string_view source, TextTableSource& table) {
   auto result = inner_.open_table(source, table);
   if (!result) observe_standing(Kind::kTable, source, replayed_errno(result.error()));
+  if (TextTableSource::WriteText write = table.text_writer()) {
+    const MutexLock lock(texts_mutex_);
+    texts_.insert_or_assign(std::string(source), std::move(write));
+  }
   return result;
 }
 
 Result<void> ObservedKernelView::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
   const std::uint64_t begun = begin_read();
   auto result = inner_.read_table(source, table, out);
-  // As text: a table may be gone when the poll is written.
-  const MutexLock lock(text_mutex_);
-  if (result) table.write_text(out.view(), text_);
-  observe_result(begun, Kind::kTable, source, text_.view(), result);
+  observe_result(begun, Kind::kTable, source, out.view(), result);
   return result;
 }
 

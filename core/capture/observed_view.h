@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,12 @@
 #include "core/kernel/forwarding_view.h"
 
 namespace memstat {
+
+/// How tables become text, by source.
+using TableTexts = std::map<std::string, TextTableSource::WriteText, std::less<>>;
+
+/// Converts the tables among the records.
+void write_tables(const TableTexts& texts, std::span<PollRecord> records);
 
 /// Shows the result of every read to `observe`, or `observe_standing` if a whole capture has it. Thread safety: as
 /// KernelView; both may be called by several threads at once.
@@ -38,18 +46,22 @@ class ObservedKernelView : public ForwardingKernelView {
 
   /// Called when a read begins; `observe` gets what it returned.
   virtual std::uint64_t begin_read() { return 0; }
-  /// A read has ended. `kind`: not an error. `system_errno` 0: it succeeded, with these bytes (a PollRecord's); else it
-  /// failed with what replays as the same error. Not called for something that is no link.
+  /// A read has ended. `kind`: not an error. `system_errno` 0: it succeeded, with these bytes (a PollRecord's, but a table
+  /// is not yet text); else it failed with what replays as the same error. Not called for something that is no link.
   virtual void observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes, int system_errno) = 0;
   /// A file (kFile) cannot be kept open, or a table (kTable) be opened, for as long as the view lives.
   virtual void observe_standing(Kind kind, std::string_view name, int system_errno) = 0;
+  /// Of the tables that were opened.
+  [[nodiscard]] TableTexts table_texts() const;
 
  private:
   void observe_result(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes,
                       const Result<void>& result);
 
-  Mutex text_mutex_;
-  Buffer text_ MEMSTAT_GUARDED_BY(text_mutex_);  // of a listing or a table
+  Mutex listing_mutex_;
+  Buffer listing_ MEMSTAT_GUARDED_BY(listing_mutex_);
+  mutable Mutex texts_mutex_;
+  TableTexts texts_ MEMSTAT_GUARDED_BY(texts_mutex_);
 };
 
 }  // namespace memstat

@@ -41,27 +41,27 @@ void RecentPolls::end_poll(std::string_view label) {
   ring_.end_poll(info_);
 }
 
-PollRing RecentPolls::copy() const {
+KeptPolls RecentPolls::copy() const {
   const MutexLock lock(mutex_);
-  return ring_;
+  return {.ring = ring_, .manifest = manifest_, .texts = table_texts()};
 }
 
-Result<void> write_polls(const PollRing& ring, const CaptureManifest& manifest, std::string_view note_name,
-                         std::string_view note, ArchiveSink& sink) {
+Result<void> write_polls(const KeptPolls& polls, std::string_view note_name, std::string_view note, ArchiveSink& sink) {
   std::string members;
   append_member(members, std::string(note_name), note, 0);
-  append_member(members, "manifest.yaml", format_manifest(manifest), 0);
-  if (auto written = sink.write(members); !written) return written;
+  append_member(members, "manifest.yaml", format_manifest(polls.manifest), 0);
+  if (auto begun = sink.write(members); !begun) return begun;
   std::uint64_t number = 0;
-  auto polls = ring.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) {
+  auto written = polls.ring.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) {
+    write_tables(polls.texts, records);
     members.clear();
     append_members(members, poll_directory(number++), plan_poll(records, {}, info),
                    static_cast<std::uint64_t>(std::max<std::int64_t>(0, info.realtime_ns) / 1'000'000'000));
     return sink.write(members);
   });
-  if (!polls) return polls;
+  if (!written) return written;
   const std::string end(2 * kTarBlock, '\0');
-  if (auto written = sink.write(end); !written) return written;
+  if (auto ended = sink.write(end); !ended) return ended;
   return sink.finish();
 }
 

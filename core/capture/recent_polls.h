@@ -17,6 +17,13 @@
 
 namespace memstat {
 
+/// Polls with what a capture needs besides.
+struct KeptPolls {
+  PollRing ring;
+  CaptureManifest manifest;  ///< of this machine
+  TableTexts texts;
+};
+
 /// Unlike a recording, it does not change what is read, and writes nothing until asked. Thread safety: reads as in
 /// KernelView; end_poll by the polling thread; copy() by any.
 class RecentPolls final : public ObservedKernelView {
@@ -28,9 +35,7 @@ class RecentPolls final : public ObservedKernelView {
   void end_opening();
   /// The reads since the last call were a poll.
   void end_poll(std::string_view label);
-  [[nodiscard]] PollRing copy() const;
-  /// Of this machine.
-  [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
+  [[nodiscard]] KeptPolls copy() const;
 
  private:
   void observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes, int system_errno) override;
@@ -47,8 +52,7 @@ class RecentPolls final : public ObservedKernelView {
   PollInfo info_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
-/// Writes the polls of `ring` as a capture, after a file NAME with `note`, which a capture's readers ignore.
-Result<void> write_polls(const PollRing& ring, const CaptureManifest& manifest, std::string_view note_name,
-                         std::string_view note, ArchiveSink& sink);
+/// Writes the polls as a capture, after a file NAME with `note`, which a capture's readers ignore.
+Result<void> write_polls(const KeptPolls& polls, std::string_view note_name, std::string_view note, ArchiveSink& sink);
 
 }  // namespace memstat

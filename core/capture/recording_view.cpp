@@ -297,6 +297,7 @@ Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
   };
   if (taken.records_.overflowed) return too_large();
   try {
+    write_tables(table_texts(), {taken.records_.all.data(), taken.records_.count});
     const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
     const std::int64_t now_ns = taken.info_.realtime_ns;
     members_.clear();

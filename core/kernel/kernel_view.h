@@ -53,9 +53,10 @@ class TextTableSource {
   /// for tables with descriptors of their own.
   virtual Result<void> open_on(KernelView& /*machine*/) { return open(); }
   virtual Result<void> read_on(KernelView& /*machine*/, Buffer& out) { return read(out); }
-  /// Converts the result of read() to text for a recording, replacing `text`. The default is for tables that are text
-  /// already.
-  virtual void write_text(std::string_view table, Buffer& text) const { text.assign(table); }
+  /// Converts the result of read() to text for a recording, replacing `text`. May be called when the table is gone.
+  using WriteText = std::function<void(std::string_view table, Buffer& text)>;
+  /// nullptr: read() returns text.
+  [[nodiscard]] virtual WriteText text_writer() const { return nullptr; }
   /// Maintains what is attached to the kernel, between two reads. Returns whether it should be called again soon.
   virtual bool tend() { return false; }
 };

@@ -77,8 +77,7 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
 void BlackBox::write(Incident& incident) {
   std::string problem;
   try {
-    if (const auto written = store_->write(incident, polls_->copy(), polls_->manifest()); !written)
-      problem = to_string(written.error());
+    if (const auto written = store_->write(incident, polls_->copy()); !written) problem = to_string(written.error());
   } catch (const std::exception&) {
     problem = "out of memory";
   }

@@ -52,10 +52,10 @@ void IncidentKeeper::keep_previous_boot(std::span<const std::string_view> previo
   const std::vector<Incident> kept = store_->incidents();
   const auto is_it = [&](const Incident& one) { return one.file == incident.file; };
   if (std::any_of(kept.begin(), kept.end(), is_it)) return;
-  PollRing ring(kRecentBytes + 16 * boot->log.size());
-  ring.add(PollRecord::Kind::kTable, "linux_kernel_log", boot->log, 0);
-  ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
-  const auto written = store_->write(incident, ring, polls_->manifest());
+  KeptPolls polls{.ring = PollRing(kRecentBytes + 16 * boot->log.size()), .manifest = polls_->copy().manifest, .texts = {}};
+  polls.ring.add(PollRecord::Kind::kTable, "linux_kernel_log", boot->log, 0);
+  polls.ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
+  const auto written = store_->write(incident, polls);
   if (!written) log_(LogLevel::kWarning, "the log of the previous boot is not kept: " + to_string(written.error()));
   has_kept_previous_ = written.has_value();
 }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/capture/archive_stream.h"
-#include "core/capture/recent_polls.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {
@@ -74,14 +73,14 @@ bool IncidentStore::remove_oldest(std::string_view except) {
   return true;
 }
 
-Result<void> IncidentStore::write_once(Incident& incident, const PollRing& ring, const CaptureManifest& manifest) {
+Result<void> IncidentStore::write_once(Incident& incident, const KeptPolls& polls) {
   if (auto removed = writer_.remove_tree(kUnfinished); !removed) return removed;
   const auto file = writer_.create_file(kUnfinished);
   if (!file) return file.error();
   const std::string path = directory() + "/" + incident.file;
   const auto sink = open_archive_sink(path, file->get(), incident.file.ends_with(".zst"));
   if (!sink) return sink.error();
-  auto written = write_polls(ring, manifest, kIncidentNote, format_incident(incident), **sink);
+  auto written = write_polls(polls, kIncidentNote, format_incident(incident), **sink);
   if (written && ::fsync(file->get()) != 0) written = system_error(path, errno, "cannot write the incident");
   struct stat status {};
   if (written && ::fstat(file->get(), &status) == 0) incident.bytes = static_cast<std::uint64_t>(status.st_size);
@@ -91,12 +90,12 @@ Result<void> IncidentStore::write_once(Incident& incident, const PollRing& ring,
   return written;
 }
 
-Result<void> IncidentStore::write(Incident& incident, const PollRing& ring, const CaptureManifest& manifest) {
-  incident.polls = ring.poll_count();
-  incident.left_out = ring.left_out();
-  auto written = write_once(incident, ring, manifest);
+Result<void> IncidentStore::write(Incident& incident, const KeptPolls& polls) {
+  incident.polls = polls.ring.poll_count();
+  incident.left_out = polls.ring.left_out();
+  auto written = write_once(incident, polls);
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
-    written = write_once(incident, ring, manifest);
+    written = write_once(incident, polls);
   if (!written) return written;
   {
     const MutexLock lock(mutex_);

@@ -8,8 +8,7 @@
 
 #include "core/base/mutex.h"
 #include "core/capture/directory_writer.h"
-#include "core/capture/manifest.h"
-#include "core/capture/poll_ring.h"
+#include "core/capture/recent_polls.h"
 #include "daemon/incidents/incident.h"
 
 namespace memstat {
@@ -36,11 +35,11 @@ class IncidentStore {
 
   /// Writes the polls and the note, and waits for the disk. Replaces the incident of the same file. If the disk is full, the
   /// oldest incidents go, never this one. Sets `bytes` and `polls`. Errors: system_error; what was there before stays.
-  Result<void> write(Incident& incident, const PollRing& ring, const CaptureManifest& manifest);
+  Result<void> write(Incident& incident, const KeptPolls& polls);
 
  private:
   IncidentStore(DirectoryWriter writer, const Limits& limits) : writer_(std::move(writer)), limits_(limits) {}
-  Result<void> write_once(Incident& incident, const PollRing& ring, const CaptureManifest& manifest);
+  Result<void> write_once(Incident& incident, const KeptPolls& polls);
   [[nodiscard]] bool is_over_limits() const;
   bool remove_oldest(std::string_view except);
 

@@ -121,8 +121,11 @@ class TableReader {
 /// A live table of events: packed for its source, text for a recording.
 class EventTable : public TextTableSource {
  public:
+  /// `format`: a constant.
   explicit EventTable(const TableFormat& format) : format_(format) {}
-  void write_text(std::string_view rows, Buffer& text) const final { write_table_text(format_, rows, text); }
+  [[nodiscard]] WriteText text_writer() const final {
+    return [&format = format_](std::string_view rows, Buffer& text) { write_table_text(format, rows, text); };
+  }
   /// Whether read() also writes counts per CPU, if it can; off by default.
   virtual void show_cpus(bool /*is_wanted*/) {}
   /// The view through which open() and read() read files of the kernel, if they do.

@@ -37,7 +37,7 @@ class RecentPollsTest : public testing::Test {
       const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
       auto sink = open_archive_sink(path, file.get(), false);
       EXPECT_TRUE(sink);
-      const auto result = write_polls(polls_.copy(), polls_.manifest(), "note.yaml", "format: 1\n", **sink);
+      const auto result = write_polls(polls_.copy(), "note.yaml", "format: 1\n", **sink);
       EXPECT_TRUE(result) << to_string(result.error());
     }
     auto opened = open_capture(path);
@@ -84,7 +84,7 @@ TEST_F(RecentPollsTest, AreACaptureOfWhatWasRead) {
 
 TEST_F(RecentPollsTest, APollWithoutReadsIsNone) {
   end_poll();
-  EXPECT_EQ(polls_.copy().poll_count(), 0U);
+  EXPECT_EQ(polls_.copy().ring.poll_count(), 0U);
 }
 
 TEST_F(RecentPollsTest, AddressesOfTheKernelAreNotWritten) {

@@ -43,9 +43,10 @@ class IncidentStoreTest : public testing::Test {
     return store ? *std::move(store) : nullptr;
   }
   void write(IncidentStore& store, Incident incident, std::size_t bytes = 100) {
-    const auto written = store.write(incident, ring_of(bytes), manifest_);
+    const auto written = store.write(incident, polls_of(bytes));
     EXPECT_TRUE(written) << to_string(written.error());
   }
+  KeptPolls polls_of(std::size_t bytes) { return {.ring = ring_of(bytes), .manifest = manifest_, .texts = {}}; }
   static std::vector<std::int64_t> seconds_of(const IncidentStore& store) {
     std::vector<std::int64_t> seconds;
     for (const Incident& one : store.incidents()) seconds.push_back((one.realtime_ns - kTime) / kSecond);
@@ -117,7 +118,7 @@ TEST_F(IncidentStoreTest, ADirectoryThatIsGoneIsAnError) {
   const auto store = open();
   std::filesystem::remove(directory_.file("incidents"));
   Incident incident = incident_at(1);
-  EXPECT_FALSE(store->write(incident, ring_of(10), manifest_));
+  EXPECT_FALSE(store->write(incident, polls_of(10)));
   EXPECT_TRUE(store->incidents().empty());
   EXPECT_FALSE(IncidentStore::open(directory_.file("missing/incidents"), {}, {}));
 }
