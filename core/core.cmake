@@ -5,6 +5,11 @@ file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.c
 list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|time_line|thinned_recording))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  memstat_use_library(memstat_core ${MEMSTAT_JOURNAL} SYSTEMD systemd/sd-journal.h systemd libsystemd-dev
+                      "kills by systemd-oomd, earlyoom and other programs are not reported" LOADED_WHEN_NEEDED
+                      ONLY_IN ${CMAKE_SOURCE_DIR}/core/collect/journal_messages.cpp)
+endif()
 include(core/diagnosis/causes.cmake)
 memstat_add_causes(memstat_core)
 include(core/inspect/inspect.cmake)

@@ -100,6 +100,19 @@ struct KillEvidence {
   std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
 };
 
+/// A kill by a program that frees memory, from the journal.
+struct ProgramKillEvidence {
+  std::string program;                     ///< "systemd-oomd", "earlyoom"
+  std::string command;                     ///< of the process; "": not logged
+  std::string group;                       ///< the control group whose processes were killed; "": not logged
+  std::string pod = {};                    ///< "NAMESPACE/NAME"; "": no pod
+  std::string reason = {};                 ///< as the program logs it; "": not logged
+  std::uint64_t pid = 0;                   ///< 0: not logged
+  double processes = 0;                    ///< killed at once; 0: not logged
+  double bytes = 0;                        ///< of the process or group; 0: not logged
+  std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
+};
+
 /// The last line of the kernel's log about an event.
 struct LoggedEvidence {
   std::string_view event;  ///< "files_full", a label of memstat_kernel_log_events_total
@@ -139,9 +152,10 @@ struct Evidence {
   std::vector<InspectionAnswer> holders;
   /// Answers to the questions that memstatd asks in turn, minutes old. They show limits that no file of the kernel counts.
   std::shared_ptr<const std::vector<InspectionAnswer>> limits = nullptr;
-  std::string why_unasked = {};        ///< why nobody asks for holders; "": they are asked, or inspections are made
-  std::vector<KillEvidence> kills;     ///< as far as the log goes back, oldest first; also before the first poll
-  std::vector<LoggedEvidence> logged;  ///< the last line of each event
+  std::string why_unasked = {};     ///< why nobody asks for holders; "": they are asked, or inspections are made
+  std::vector<KillEvidence> kills;  ///< as far as the log goes back, oldest first; also before the first poll
+  std::vector<ProgramKillEvidence> program_kills;  ///< as far as the journal's file goes back, oldest first
+  std::vector<LoggedEvidence> logged;              ///< the last line of each event
 
   /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;

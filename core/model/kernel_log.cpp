@@ -7,6 +7,7 @@
 #include "core/model/freebsd_log.h"
 #include "core/model/log_fields.h"
 #include "core/model/log_wordings.h"
+#include "core/model/service_log.h"
 
 namespace memstat {
 namespace {
@@ -36,6 +37,7 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "swap_full",
                                                                       "swap_table_full",
                                                                       "swap_reservation_refused",
+                                                                      "program_kill",
                                                                       "paging_error",
                                                                       "audit_full",
                                                                       "cache_leaked",
@@ -278,6 +280,7 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
   const std::string_view line = event.text;
   switch (event.event) {
     case LogEvent::kOomKill: add_oom_kill(event, fields); break;
+    case LogEvent::kProgramKill: add_program_kill(event, fields); break;
     case LogEvent::kPageAllocationFailure: add_page_failure(line, fields); break;
     case LogEvent::kSlabAllocationFailure:
       fields.add("gfp", between_last(line, "(", ")"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of a kernel's log, and the text table that stores and records them:
+// Events of a kernel's log or of the journal, and the text table that stores and records them:
 //
 //   kernel_log 1                  the version
 //   lost N                        records that the kernel overwrote before they were read
@@ -9,11 +9,11 @@
 //   more LINE                     another line that belongs to it, in the kernel's order; at most five
 //   end
 //
-// core/model/freebsd_log.h describes FreeBSD's lines. On Linux a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is
-// "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", followed by lines that begin with a blank. The kernel writes bytes that are
-// not printable ASCII as \xNN. Programs may write records too; theirs have a facility other than 0 in the priority. Users
-// choose program names (15 bytes) and group paths, which may contain anything. So a line is recognized by its beginning,
-// never by text after such a name.
+// core/model/freebsd_log.h describes FreeBSD's lines, core/model/service_log.h those of programs. On Linux a record of
+// /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", followed by lines that
+// begin with a blank. The kernel writes bytes that are not printable ASCII as \xNN. Programs may write records too; theirs
+// have a facility other than 0 in the priority. Users choose program names (15 bytes) and group paths, which may contain
+// anything. So a line is recognized by its beginning, never by text after such a name.
 #pragma once
 
 #include <array>
@@ -49,6 +49,7 @@ enum class LogEvent : std::uint8_t {
   kSwapFull,
   kSwapTableFull,
   kSwapReservationRefused,
+  kProgramKill,  ///< A program killed for lack of memory, by its line in the journal.
   kPagingError,
   kAuditFull,
   kCacheLeaked,    ///< A slab cache was destroyed with objects in it.
@@ -69,7 +70,7 @@ enum class LogEvent : std::uint8_t {
   kUnrecognized,   ///< A line of no known wording that says that memory could not be had.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;
-/// All but those from kProcessesFull to kSwapReservationRefused, which only FreeBSD logs.
+/// All but those from kProcessesFull to kProgramKill, which only FreeBSD or programs log.
 inline constexpr std::array kLinuxLogEvents = [] {
   constexpr auto kBefore = static_cast<std::size_t>(LogEvent::kProcessesFull);
   constexpr auto kAfter = static_cast<std::size_t>(LogEvent::kPagingError);
@@ -84,6 +85,7 @@ inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEve
                                               LogEvent::kSwapTableFull,   LogEvent::kSwapReservationRefused,
                                               LogEvent::kPagingError,     LogEvent::kCacheLeaked,
                                               LogEvent::kUnrecognized};
+inline constexpr std::array kServiceLogEvents{LogEvent::kProgramKill};
 
 /// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);

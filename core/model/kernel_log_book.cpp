@@ -100,14 +100,15 @@ KernelLogBook::Entry& KernelLogBook::make_room() {
   return kept_.back();
 }
 
-void KernelLogBook::add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line) {
+void KernelLogBook::add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line,
+                        std::span<const std::string_view> more) {
   std::uint64_t& count = counts_[static_cast<std::size_t>(event)];
   count = saturating_sum(count, std::uint64_t{1});
   Entry& entry = make_room();
   entry.event = event;
   entry.time_us = time_us;
   assign_line(entry.text, line);
-  for (std::string& more : entry.more) more.clear();
+  for (std::size_t i = 0; i < entry.more.size(); ++i) assign_line(entry.more[i], i < more.size() ? more[i] : "");
   if (event == LogEvent::kOomKill) add_lines_of_kill(entry);
 }
 

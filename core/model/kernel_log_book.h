@@ -32,8 +32,10 @@ class KernelLogBook {
 
   /// Adds one record as read from /dev/kmsg. Ignores anything else.
   void add(std::string_view bytes);
-  /// Adds an event with its line. `time_us`: since boot; nothing: not known.
-  void add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line);
+  /// Adds an event with its line. `time_us`: since boot; nothing: not known. `more`: other lines that belong to it; the
+  /// first kMaxMoreLines are kept.
+  void add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line,
+           std::span<const std::string_view> more = {});
   /// Replaces `out` with the table. Throws std::bad_alloc.
   void write(Buffer& out) const;
 

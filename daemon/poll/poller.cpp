@@ -231,10 +231,12 @@ void Poller::read_and_commit(std::int64_t now_ns) {
 SnapshotExtras Poller::extras(Tier tier) {
   SnapshotExtras extras;
   statistics_.clear();
+  std::size_t logs = 0;
   for (const std::unique_ptr<PolledSource>& source : sources_) {
     if (!source->is_up()) continue;
-    statistics_.push_back(&source->reader()->staging.statistics());
-    if (!source->reader()->staging.kernel_log().empty()) extras.kernel_log = source->reader()->staging.kernel_log();
+    const Staging& staging = source->reader()->staging;
+    statistics_.push_back(&staging.statistics());
+    if (!staging.kernel_log().empty() && logs < kMaxLogs) extras.logs[logs++] = staging.kernel_log();
     if (tier != Tier::kFull) continue;
     const auto allocator = static_cast<std::size_t>(source->descriptor().allocator);
     extras.live_node[allocator] = extras.live_node[allocator] | source->descriptor().node_fields;

@@ -366,7 +366,7 @@ void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {
   if (is_filtered_ || evidence.type(Allocator::kSlab, kLastCache) == nullptr) evidence.slab_held_bytes = 0;
   add_samples(snapshot, out);
   evidence.view = view_of(evidence);
-  add_log(snapshot, evidence);
+  add_logs(snapshot, evidence);
   if (!evidence.view.lacks(ViewPart::kMemory)) return;
   evidence.total_bytes = 0;  // of a container, so that nothing is a share of it
   evidence.available_bytes.reset();
@@ -420,6 +420,22 @@ KillEvidence kill_of(const LoggedEvent& event) {
   return kill;
 }
 
+ProgramKillEvidence program_kill_of(const LoggedEvent& event) {
+  ProgramKillEvidence kill;
+  for (const LogField& field : fields_of(event)) {
+    const std::uint64_t number = field.is_number ? parse_u64(field.value).value_or(0) : 0;
+    if (field.name == "program") kill.program = make_label_text(field.value);
+    if (field.name == "command") kill.command = make_label_text(field.value);
+    if (field.name == "group") kill.group = make_label_text(field.value);
+    if (field.name == "pod") kill.pod = make_label_text(field.value);
+    if (field.name == "reason") kill.reason = make_label_text(field.value);
+    if (field.name == "pid") kill.pid = number;
+    if (field.name == "processes") kill.processes = static_cast<double>(number);
+    if (field.name == "bytes") kill.bytes = static_cast<double>(number);
+  }
+  return kill;
+}
+
 /// The control group, cache or device that the line is about.
 std::string subject_of(const LoggedEvent& event) {
   for (const LogField& field : fields_of(event)) {
@@ -433,29 +449,38 @@ std::string subject_of(const LoggedEvent& event) {
 
 }  // namespace
 
-/// Adds the last minutes of the kernel's log, if the snapshot has it.
-void EvidenceBuilder::add_log(const Snapshot& snapshot, Evidence& evidence) {
+/// Adds the events of the logs that the snapshot has.
+void EvidenceBuilder::add_logs(const Snapshot& snapshot, Evidence& evidence) {
   evidence.kills.clear();
+  evidence.program_kills.clear();
   evidence.logged.clear();
-  if (snapshot.kernel_log.empty()) return;
-  if (log_ == nullptr) log_ = std::make_unique<LogTable>();
-  if (read_log_table(snapshot.kernel_log, *log_)) return;
-  for (std::size_t i = 0; i < log_->size; ++i) {
-    const LoggedEvent& event = log_->events[i];
-    const bool is_timed = evidence.uptime_seconds > 0;
-    const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
-    if (event.event == LogEvent::kOomKill && (!is_timed || event.has_time)) {
-      evidence.kills.push_back(kill_of(event));
-      if (is_timed) evidence.kills.back().seconds_ago = ago;
-    }
-    const bool has_time = is_timed && event.has_time;
-    std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
-    evidence.logged.push_back({.event = to_string(event.event),
-                               .seconds_ago = has_time ? ago : 0,
-                               .subject = subject_of(event),
-                               .line = make_label_text(event.text),
-                               .has_time = has_time});
+  for (const std::string& log : snapshot.logs) {
+    if (log.empty()) continue;
+    if (log_ == nullptr) log_ = std::make_unique<LogTable>();
+    if (read_log_table(log, *log_)) continue;
+    for (std::size_t i = 0; i < log_->size; ++i) add_event(log_->events[i], evidence);
   }
+}
+
+void EvidenceBuilder::add_event(const LoggedEvent& event, Evidence& evidence) {
+  const bool is_timed = evidence.uptime_seconds > 0;
+  const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
+  if (event.event == LogEvent::kProgramKill) {
+    evidence.program_kills.push_back(program_kill_of(event));
+    if (is_timed) evidence.program_kills.back().seconds_ago = ago;
+    return;
+  }
+  if (event.event == LogEvent::kOomKill && (!is_timed || event.has_time)) {
+    evidence.kills.push_back(kill_of(event));
+    if (is_timed) evidence.kills.back().seconds_ago = ago;
+  }
+  const bool has_time = is_timed && event.has_time;
+  std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
+  evidence.logged.push_back({.event = to_string(event.event),
+                             .seconds_ago = has_time ? ago : 0,
+                             .subject = subject_of(event),
+                             .line = make_label_text(event.text),
+                             .has_time = has_time});
 }
 
 }  // namespace memstat

@@ -120,7 +120,8 @@ class EvidenceBuilder {
   void update_types(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
-  void add_log(const Snapshot& snapshot, Evidence& evidence) MEMSTAT_REQUIRES(mutex_);
+  void add_logs(const Snapshot& snapshot, Evidence& evidence) MEMSTAT_REQUIRES(mutex_);
+  static void add_event(const LoggedEvent& event, Evidence& evidence);
   void build(const Snapshot& snapshot, PollEvidence& out) MEMSTAT_REQUIRES(mutex_);
 
   std::vector<Wanted> wanted_;  // in the order of metrics_of_causes()
@@ -136,7 +137,7 @@ class EvidenceBuilder {
       MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
   Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics
   bool is_filtered_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);   // nullptr until the kernel's log has a line
+  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);   // nullptr until there is a log
   bool has_peak_capacity_ MEMSTAT_GUARDED_BY(mutex_) = false;  // current_ has the room of a peak
   std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot/kernel_events.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/model/kernel_log.h"
@@ -32,13 +34,20 @@ EventRow row_of(const LoggedEvent& event, std::int64_t boot_time_ns) {
 EventsAnswer kernel_events(const Snapshot& snapshot) {
   EventsAnswer answer;
   const auto table = std::make_unique<LogTable>();
-  if (snapshot.kernel_log.empty() || read_log_table(snapshot.kernel_log, *table)) return answer;
-  answer.has_log = true;
-  for (std::size_t i = 0; i < table->counts.size(); ++i) {
-    if (table->has_count[i]) answer.counts.emplace_back(to_string(static_cast<LogEvent>(i)), table->counts[i]);
-  }
-  for (std::size_t i = 0; i < table->size; ++i) {
-    answer.events.push_back(row_of(table->events[i], snapshot.boot_time_ns()));
+  for (const std::string& log : snapshot.logs) {
+    if (log.empty() || read_log_table(log, *table)) continue;
+    for (std::size_t i = 0; i < table->counts.size(); ++i) {
+      if (table->has_count[i]) answer.counts.emplace_back(to_string(static_cast<LogEvent>(i)), table->counts[i]);
+    }
+    for (std::size_t i = 0; i < table->size; ++i) {
+      answer.events.push_back(row_of(table->events[i], snapshot.boot_time_ns()));
+    }
+    // Those of one log stay in its order, also if it has no times.
+    if (std::exchange(answer.has_log, true)) {
+      std::stable_sort(answer.events.begin(), answer.events.end(), [](const EventRow& one, const EventRow& other) {
+        return one.since_boot.value_or(0) < other.since_boot.value_or(0);
+      });
+    }
   }
   return answer;
 }

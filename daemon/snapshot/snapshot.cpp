@@ -567,7 +567,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.keep_first_rows(rows_);
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
   std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
-  snapshot.kernel_log.assign(extras.kernel_log);
+  for (std::size_t i = 0; i < kMaxLogs; ++i) snapshot.logs[i].assign(extras.logs[i]);
   snapshot.more_labels_.append({kPadding.data(), kPadding.size()});
 }
 

@@ -94,6 +94,9 @@ struct SnapshotTimes {
   std::int64_t now_ns = 0;   ///< Time of the poll.
 };
 
+/// Sources whose table of events a snapshot can have.
+inline constexpr std::size_t kMaxLogs = 2;
+
 /// Input for a snapshot besides the figures of types, from sources that are up.
 struct SnapshotExtras {
   /// By allocator: the wanted per-node figures.
@@ -102,8 +105,8 @@ struct SnapshotExtras {
   std::array<bool, kAllocatorCount> has_details{};
   /// One per source. Of samples with the same labels the first counts.
   std::span<const StagedStatistics* const> statistics;
-  /// The events of the kernel's log as a table; "" for none.
-  std::string_view kernel_log = {};
+  /// The events of the kernel's log, and of the journal, as tables; "" for none.
+  std::array<std::string_view, kMaxLogs> logs = {};
 };
 
 /// Figures of all types as of one poll. Types of the same name share a row. Storage is reused when it is built again. Thread
@@ -241,8 +244,8 @@ class Snapshot {
   std::int64_t realtime_ns = 0;
   std::int64_t polled_ns = 0;                       ///< Monotonic start of its poll; set by the poller.
   std::shared_ptr<const MergedSlabs> merged_slabs;  ///< As of the start; nullptr: unknown.
-  /// The events of the kernel's log as a valid table (core/model/kernel_log.h); "" for none.
-  std::string kernel_log;
+  /// The events of the kernel's log, and of the journal, as valid tables (core/model/kernel_log.h); "" for none.
+  std::array<std::string, kMaxLogs> logs;
   /// Series that the page omits because of the series limit; set by Selection.
   std::uint64_t series_dropped = 0;
 

@@ -60,6 +60,7 @@ NOT_EXPECTED = {
     r"memstat_type_(delta_bytes|delta_objects|growth_bytes_per_second|limit_hits_total|resets_total)": OF_POLLS,
     r"memstat_findings?(_info|_dropped|_total)?": "memstatd computes it from the others; tests/situations judges it",
     r"memstat_kernel_log_.*": "the log of this machine, which grows while it is read; tables of captures have their own rule",
+    r"memstat_program_kills_total": "the journal of this machine, likewise",
     r"memstat_tmpfs_.*": "statfs(2), which no file shows; tables of captures have their own rule, memstatctl_who_test asks this machine",
     r"memstat_partial_view": "namespaces of this process, which the files do not show; tables of captures have their own rule",
     r"memstat_type_detail": "file and line of the largest call site, which are text",

@@ -314,6 +314,9 @@ def kernel_log(table, _, known=None):
     for event, count in counts.items():
         if count < lines[event]:
             raise AssertionError(f"{table.source}: {count} {event}, with {lines[event]} lines")
+        if known is SERVICE_LOG_LINES:
+            table.add("memstat_program_kills_total", count)
+            continue
         table.add("memstat_kernel_log_events_total", count, event=event)
         if event == "oom_kill" and known is FREEBSD_LOG_LINES:  # Linux counts kills itself
             table.add("memstat_oom_kills_total", count)
@@ -321,6 +324,10 @@ def kernel_log(table, _, known=None):
 
 def freebsd_kernel_log(table, by_cpu):
     kernel_log(table, by_cpu, FREEBSD_LOG_LINES)
+
+
+def service_log(table, by_cpu):
+    kernel_log(table, by_cpu, SERVICE_LOG_LINES)
 
 
 def tmpfs(table, _):
@@ -373,9 +380,12 @@ FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a th
                      "swap_table_full": "swap (blk|pctrie) zone exhausted, ", "swap_reservation_refused": r"uid \d+, pid \d+: swap reservation ",
                      "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - ",
                      "unrecognized": "(?i).*(out of memory|allocat|table full|overflow)"}
+# Of programs, behind their names (src/oom of systemd, kill.c of earlyoom, nohang, BaseKillPlugin.cpp of oomd, pkg/kubelet/eviction).
+SERVICE_LOG_LINES = {"program_kill": "systemd-oomd: (Killed|Marked) /|earlyoom: sending SIG(TERM|KILL) to process [0-9]+ |nohang: Sending SIG(TERM|KILL) to the victim$"
+                                     "|oomd: Trying to kill /|kubelet: .*evicted successfully"}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
-           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_tmpfs": tmpfs,
-           "linux_view": view}
+           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_service_log": service_log,
+           "linux_tmpfs": tmpfs, "linux_view": view}
 
 
 def tables(texts, add, cpus, page_size):

@@ -26,7 +26,7 @@ LAYERS = [
     (r"core/capture/.*", [r"core/(capture|kernel|base)/.*"]),
     (r"core/collect/plan_reader\.(h|cpp)", [r"core/(read_plan|source)\.h", r"core/(collect|kernel|base)/.*"]),
     (r"core/collect/.*", [r"core/(collect|parse|kernel|base)/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|kernel_log(_book)?|freebsd_log|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|kernel_log(_book)?|(freebsd|service)_log|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
     (r"core/diagnosis/.*", [r"core/(diagnosis|model|base)/.*"]),
     (r"core/inspect/.*", [r"core/(inspect|parse|collect|model|kernel|base)/.*"]),
     (r"core/source_option\.h", []),
@@ -73,6 +73,7 @@ LAYERS = [
 # Third-party headers and the files that may include them (tests may include any).
 THIRD_PARTIES = [
     (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z]+/[a-z_]+_linux\.cpp|attach/(bpf_kernel|kernel_types)\.h)"),
+    (r"systemd/.*", r"core/collect/journal_messages\.cpp"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
     (r"elf\.h", r"core/postmortem/(container/elf_core|kernel/kernel_file)\.cpp"),
     (r"zlib\.h|lzo/lzo1x\.h", r"core/postmortem/container/packed_(file|page)\.cpp"),

@@ -113,7 +113,7 @@ class FakeKernelView final : public KernelView {
 
  private:
   static bool is_of_machine(std::string_view table) {
-    return table == "linux_kernel_log" || table == "linux_tmpfs" || table == "linux_view";
+    return table.ends_with("_log") || table == "linux_tmpfs" || table == "linux_view";
   }
   Result<void> serve(std::string_view path, Buffer& out) {
     std::unique_lock lock(mutex_);

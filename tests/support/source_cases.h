@@ -67,7 +67,7 @@ inline bool is_stream(const SourceDescriptor& source) {
 
 /// Whether it reads files or sysctls; it may also have a table.
 inline bool reads_files(const SourceDescriptor& source) {
-  return !source.name.ends_with("_kernel_log") && source.name != "linux_tmpfs" && source.name != "linux_view";
+  return !source.name.ends_with("_log") && source.name != "linux_tmpfs" && source.name != "linux_view";
 }
 
 /// Whether a source reads a table of its own, and hardly any file.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Kills by programs that free memory before the kernel does: systemd-oomd, oomd, earlyoom, nohang, kubelet. The kernel
+// neither counts nor logs them.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/ended.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::program_kills {
+namespace {
+
+constexpr std::string_view kProgramKills = "memstat_program_kills_total";
+/// Allowed between a kill and the poll that reads it.
+constexpr double kJournalSlackSeconds = 5;
+
+std::string process_of(const ProgramKillEvidence& kill) {
+  return short_name(kill.command.empty() ? "a process" : kill.command, 20) + " (pid " + std::to_string(kill.pid) + ")";
+}
+
+/// "earlyoom killed stress (pid 1234) with 4 GiB", "systemd-oomd killed the 12 processes of GROUP".
+std::string headline_of(const ProgramKillEvidence& kill) {
+  if (!kill.pod.empty()) return kill.program + " evicted the pod " + short_name(kill.pod, 40);
+  const std::string with = kill.bytes > 0 ? " with " + bytes_text(kill.bytes) : "";
+  if (kill.group.size() > 1 && (kill.pid == 0 || kill.processes > 1)) {
+    const std::string whom =
+        kill.processes > 0 ? "the " + counted(kill.processes, "process", "processes") + " of " : "group ";
+    return kill.program + " killed " + whom + short_name(kill.group, 36) + with;
+  }
+  return kill.program + " killed " + (kill.pid != 0 ? process_of(kill) : std::string("a process")) + with;
+}
+
+/// What it looks like, for people who know the program.
+std::string_view service_of(std::string_view program) {
+  return program == "kubelet" ? "kubelet -u k3s" : program;  // whichever runs
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.program_kills.empty()) return;
+  const auto is_recent = [&](const ProgramKillEvidence& kill) {
+    return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kJournalSlackSeconds;
+  };
+  const ProgramKillEvidence& last = evidence.program_kills.back();
+  const bool is_now = is_recent(last);
+  const auto count =
+      static_cast<double>(is_now ? std::count_if(evidence.program_kills.begin(), evidence.program_kills.end(), is_recent)
+                                 : static_cast<std::ptrdiff_t>(evidence.program_kills.size()));
+  const std::string ago = last.seconds_ago ? ", " + duration_words(*last.seconds_ago) + " ago" : "";
+  Finding& finding = add_finding(found, cause, is_now ? Severity::kNow : Severity::kNotable, Certainty::kConfirmed,
+                                 headline_of(last) + (is_now ? "" : ago));
+  finding.fact({.text = counted(count, "kill") + " by programs" +
+                        (is_now ? " in " + duration_words(evidence.recent_seconds) : " in the journal") +
+                        ", the last one by " + last.program + ago,
+                .source = std::string(kProgramKills),
+                .value = count,
+                .window_seconds = is_now ? evidence.recent_seconds : 0});
+  if (!last.reason.empty()) {
+    finding.fact({.text = last.program + ": " + cut_text(last.reason, 200), .source = "linux_service_log"});
+  }
+  if (is_now && evidence.available_bytes) {
+    finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  if (!last.pod.empty()) finding.by("pod", last.pod);
+  if (last.pid != 0) finding.by("process", process_of(last));
+  if (last.group.size() > 1) finding.by("group", last.group).is_about("memcg", last.group);
+  finding.bytes = last.bytes;
+  finding.is_past = !is_now;
+  finding.is_paused = is_now && last.seconds_ago && ended(evidence, Count{.recent = 1, .still = *last.seconds_ago});
+  finding.leads_to("A program decided this by its own limits, and not the kernel: memory need not have run out.");
+  finding.then("memstatctl events").then("journalctl --since -1h -n 50 -u " + std::string(service_of(last.program)));
+  if (last.program == "systemd-oomd") finding.then("oomctl");
+}
+
+constexpr std::array<std::string_view, 1> kNeeds{kProgramKills};
+constexpr std::array kCauses{
+    Cause{.name = "program_kill",
+          .looks_for = "A program such as systemd-oomd, earlyoom or the kubelet killed a process or a group to free memory.",
+          .system = CauseSystem::kLinux,
+          .needs = kNeeds,
+          .look = look}};
+
+}  // namespace
+extern constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::program_kills
