@@ -58,7 +58,7 @@ std::string read_id(const char* path) {
 Error journal_error(int result, std::string_view path) {
   const int number = -result;
   if (code_of_errno(number) == ErrorCode::kPermission) {
-    return system_error(path, number, "the journal is readable by root and by members of the group systemd-journal");
+    return system_error(path, number, "only root and members of the group systemd-journal may read it");
   }
   return system_error(path, number);
 }
@@ -156,8 +156,10 @@ Result<void> JournalMessages::follow() {
     if (::stat(file->path.c_str(), &status) != 0) {
       if (errno != ENOENT && errno != ENOTDIR) return journal_error(-errno, file->path);
       file->is_replaced = file->is_gone = true;
-    } else if (!file->is(status)) {
-      file->is_replaced = true;
+    } else {
+      // Also of a file that is open: without the permission, its successor could not be opened.
+      if (::faccessat(AT_FDCWD, file->path.c_str(), R_OK, AT_EACCESS) != 0) return journal_error(-errno, file->path);
+      if (!file->is(status)) file->is_replaced = true;
       file->is_gone = false;
     }
     if (file->journal != nullptr || file->is_gone) continue;

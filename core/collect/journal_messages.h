@@ -6,8 +6,10 @@
 // group of a system service. Units of users have _SYSTEMD_UNIT=user@UID.service, and are not read. Messages of systemd
 // itself are selected by _PID=1.
 //
-// Only the current file is read (system.journal), at most one on disk and one in /run, so that a poll keeps two descriptors
-// and costs one comparison if nothing was written.
+// Only the current file is read (system.journal), at most one on disk and one in /run. So memstatd keeps two descriptors,
+// and a poll costs two system calls and one comparison for each if nothing was written. journald begins a new file every few
+// days or weeks. It must be opened after privileges were dropped, so a file that only privileges could open is refused from
+// the first poll on, rather than read until its end.
 #pragma once
 
 #include <array>

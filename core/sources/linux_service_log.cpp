@@ -98,12 +98,12 @@ extern const SourceDescriptor descriptor{
     .reopened_directories = kReopened,
     .needs = "group systemd-journal",
     .notes =
-        "needs libsystemd, and root or the group systemd-journal, also after the start, when journald begins a new file: "
-        "the "
-        "example journal.conf of the shipped service adds the group; only messages of the programs' own system services and "
-        "of systemd count, whatever others write into the journal; the last 64 kills with their lines are in "
-        "/api/v1/events, "
-        "in memstatctl events, and in recordings",
+        "needs libsystemd and, even if started as root, an account in the group systemd-journal, because journald's next "
+        "file "
+        "is opened after privileges are dropped: the example journal.conf of the shipped service adds the group; only "
+        "messages of the programs' own system services and of systemd count, whatever others write into the journal; the "
+        "last "
+        "64 kills with their lines are in /api/v1/events, in memstatctl events, and in recordings",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -28,7 +28,8 @@ if(TARGET memstat AND TARGET memstatd AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(CPACK_DEBIAN_DAEMON_PACKAGE_NAME memstatd)
   set(CPACK_DEBIAN_DAEMON_PACKAGE_SECTION admin)
   set(CPACK_DEBIAN_DAEMON_PACKAGE_DEPENDS passwd)  # useradd makes the account
-  set(CPACK_DEBIAN_DAEMON_PACKAGE_RECOMMENDS libpfm4)  # loaded with dlopen to count CPU events, so dpkg-shlibdeps does not see it
+  # Loaded with dlopen to count CPU events and to read the journal, so dpkg-shlibdeps does not see them.
+  set(CPACK_DEBIAN_DAEMON_PACKAGE_RECOMMENDS "libpfm4, libsystemd0")
   set(CPACK_DEBIAN_DAEMON_PACKAGE_SUGGESTS libcurl4)  # opened by memstatctl for https
   set(CPACK_DEBIAN_DAEMON_DESCRIPTION "kernel memory statistics for Prometheus
 memstatd reads the kernel's own allocators, type by type, and serves amounts,

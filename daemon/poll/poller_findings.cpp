@@ -60,15 +60,20 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
   if (selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) snapshot.keep_rows(selection_.kept());
 }
 
+/// Findings that have just become urgent, and kills that were counted at this poll, although their finding is not new.
 void Poller::note_urgent(const Evidence& evidence) {
   urgent_.assign(active_.turned_now().begin(), active_.turned_now().end());
-  const MetricEvidence* const kills = evidence.sample("memstat_oom_kills_total");
-  if (kills == nullptr || kills->change.last <= 0) return;
-  const auto is_of_kill = [](const Finding& finding) { return finding.cause.ends_with("_oom_kill") && !finding.is_past; };
-  const auto killed = std::find_if(findings_.begin(), findings_.end(), is_of_kill);
-  if (killed == findings_.end()) return;
-  const auto index = static_cast<std::size_t>(killed - findings_.begin());
-  if (std::find(urgent_.begin(), urgent_.end(), index) == urgent_.end()) urgent_.push_back(index);
+  constexpr std::pair<std::string_view, std::string_view> kKills[] = {{"memstat_oom_kills_total", "_oom_kill"},
+                                                                      {"memstat_program_kills_total", "program_kill"}};
+  for (const auto& [metric, cause] : kKills) {
+    const MetricEvidence* const kills = evidence.sample(metric);
+    if (kills == nullptr || kills->change.last <= 0) continue;
+    const auto is_of_kill = [&](const Finding& finding) { return finding.cause.ends_with(cause) && !finding.is_past; };
+    const auto killed = std::find_if(findings_.begin(), findings_.end(), is_of_kill);
+    if (killed == findings_.end()) continue;
+    const auto index = static_cast<std::size_t>(killed - findings_.begin());
+    if (std::find(urgent_.begin(), urgent_.end(), index) == urgent_.end()) urgent_.push_back(index);
+  }
 }
 
 /// Adds the answers that `memstatctl why` would look for in this capture.

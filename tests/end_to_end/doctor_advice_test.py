@@ -91,7 +91,7 @@ class Advice(unittest.TestCase):
     def test_every_advice_about_privileges_is_typed(self):
         header, *rows = (line.split("\t") for line in program.run("--list-sources").stdout.decode().splitlines())
         needs = {row[header.index("needs")] for row in rows} - {"-"}
-        self.assertLessEqual({"CAP_SYSLOG", "CAP_BPF,CAP_PERFMON", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "root"}, needs)
+        self.assertLessEqual({"CAP_SYSLOG", "CAP_BPF,CAP_PERFMON", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "root", "group systemd-journal"}, needs)
         for need in sorted(needs):
             for account in ACCOUNTS:
                 for state in STATES:
@@ -110,6 +110,9 @@ class Advice(unittest.TestCase):
             self.assertEqual(calls, ["daemon-reload", "restart memstatd"])
             settings = [line for line in drop_in.splitlines() if line and not line.startswith("#")]
             self.assertEqual(settings[0], "[Service]")
+            if need.startswith("group "):
+                self.assertIn(f"SupplementaryGroups={need.removeprefix('group ')}", settings)
+                continue
             granted = need.replace(",", " ")
             self.assertLessEqual({f"AmbientCapabilities={granted}", f"CapabilityBoundingSet={granted}"}, set(settings))
 

@@ -26,6 +26,13 @@ def full_table(in_use):
     return {"fs/proc/sys/fs/file-nr": f"{in_use}\t0\t1000\n".encode(), "fs/proc/meminfo": b"MemTotal: 2000000 kB\nMemFree: 900000 kB\nMemAvailable: 1500000 kB\n"}
 
 
+def journal(kills):
+    """A poll of a machine on which earlyoom has killed that many programs."""
+    events = "".join(f"event program_kill -\ntext earlyoom: sending SIGTERM to process {100 + n} uid 1000 \"stress\": badness 900, VmRSS 4096 MiB\n"
+                     "more low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%\n" for n in range(kills))
+    return {**full_table(500), "source/linux_service_log": f"kernel_log 1\nlost 0\ncount program_kill {kills}\n{events}end\n".encode()}
+
+
 class Incidents(unittest.TestCase):
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())
@@ -101,6 +108,15 @@ class Incidents(unittest.TestCase):
         kept = [name for name in self.files() if name.startswith("2020")]
         self.assertEqual(kept, older[len(older) - len(kept):])
         self.assertLess(len(kept), len(older))
+
+    def test_a_kill_by_a_program_is_one(self):
+        capture = captures.write_capture(os.path.join(self.directory, "capture"), [journal(0), journal(0), journal(1), journal(1)], apart_ns=300_000_000)
+        with self.replay(capture) as daemon:
+            program.wait_until(self.files, "an incident")
+            daemon.wait_page(lambda now: now.number("memstat_incidents_total", cause="program_kill") == 1, "the incident's series")
+        listed = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
+        self.assertEqual(listed[0]["headline"], "earlyoom killed stress (pid 100) with 4 GiB")
+        self.assertRegex(ctl.run("why", "--incident", "1", "--from", self.kept).stdout, r"earlyoom: at or below SIGTERM\s+limits:\s+mem 10.00%, swap 10.00%")
 
     def test_a_calm_machine_has_none_and_says_so(self):
         capture = captures.write_capture(os.path.join(self.directory, "capture"), [full_table(500)] * 3, apart_ns=100_000_000)

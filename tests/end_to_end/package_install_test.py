@@ -78,7 +78,7 @@ class Places(InDirectory):
                 wanted[f"usr/share/{path}"] = "644"
         if sys.platform == "linux":
             wanted["usr/lib/systemd/system/memstatd.service"] = "644"
-            for name in ("events", "holders", "kernel-log", "network"):
+            for name in ("events", "holders", "journal", "kernel-log", "network"):
                 wanted[f"usr/share/doc/memstatd/examples/{name}.conf"] = "644"
         if os.path.exists(os.path.join(package.BUILD_DIR, "package", "memstatd.spdx.json")):  # of the target sbom
             wanted["usr/share/doc/memstatd/memstatd.spdx.json"] = "644"

@@ -68,7 +68,7 @@ for field in CapInh CapPrm CapEff CapAmb; do expect "$field is empty while it se
 result "exposure $(exposure)"
 watched "with kernel-log.conf"
 
-restart_with events kernel-log
+restart_with events kernel-log journal
 expect "with events.conf, events of the kernel are up" soon is_up linux_vm_events
 expect "no source is down or not permitted" not has '^memstat_source_(up\{.*\} 0|not_permitted\{.*\} 1)$'
 if [ $iterator = yes ]; then

@@ -62,8 +62,8 @@ if ! systemd-analyze security --offline=true --threshold=15 --no-pager "$tmp/mem
 fi
 tail -n 1 "$tmp/out"
 
-# The drop-ins that ship as examples: the first adds clients, the others add privileges at start.
-for limit in network:15 events:16 kernel-log:19; do
+# The drop-ins that ship as examples: network adds clients, journal a group, the others privileges at start.
+for limit in network:15 events:16 kernel-log:19 journal:15; do
   name=${limit%:*}
   mkdir -p "$tmp/memstatd.service.d"
   cp "$here/../../../rc.d/memstatd.service.d/$name.conf" "$tmp/memstatd.service.d/"
