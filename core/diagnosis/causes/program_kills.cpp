@@ -31,9 +31,9 @@ std::string headline_of(const ProgramKillEvidence& kill) {
   return kill.program + " killed " + (kill.pid != 0 ? process_of(kill) : std::string("a process")) + with;
 }
 
-/// What it looks like, for people who know the program.
+/// The services whose messages journalctl shows.
 std::string_view service_of(std::string_view program) {
-  return program == "kubelet" ? "kubelet -u k3s" : program;  // whichever runs
+  return program == "kubelet" ? "kubelet -u k3s" : program;  // whichever runs it
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
