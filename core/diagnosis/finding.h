@@ -58,6 +58,8 @@ struct Finding {
   std::vector<About> about = {};
   std::vector<Who> who = {};
   std::vector<Fact> facts = {};
+  std::string killed = {};  ///< the last victim, if it is about kills: "python3 (pid 812)"; "": not known, or no kill
+  std::string killer = {};  ///< who decided that: "kernel", "systemd-oomd"; "": no kill
   std::string effect = {};
   std::optional<double> seconds_left = {};
   std::vector<std::string> next = {};      ///< commands to paste

@@ -96,7 +96,7 @@ extern const SourceDescriptor descriptor{
     .origins = kOrigins,
     .max_files = JournalMessages::kDirectories.size(),
     .reopened_directories = kReopened,
-    .needs = "group systemd-journal",
+    .needs = "group:systemd-journal",
     .notes =
         "needs libsystemd and, even if started as root, an account in the group systemd-journal, because journald's next "
         "file "

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/base/thread_name.h"
 #include "daemon/snapshot/active_findings.h"
 
@@ -53,6 +54,8 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
                       .object = object_of(finding),
                       .headline = texts.headline,
                       .certainty = std::string(to_string(finding.certainty)),
+                      .killed = make_label_text(finding.killed),
+                      .killer = finding.killer,
                       .culprit = texts.culprit,
                       .next = texts.next,
                       .polls = 0,

@@ -29,10 +29,12 @@ struct Text {
   std::string_view key;
   std::string Incident::*member;
 };
-constexpr std::array<Text, 6> kTexts{{{"cause", &Incident::cause},
+constexpr std::array<Text, 8> kTexts{{{"cause", &Incident::cause},
                                       {"object", &Incident::object},
                                       {"headline", &Incident::headline},
                                       {"certainty", &Incident::certainty},
+                                      {"killed", &Incident::killed},
+                                      {"killer", &Incident::killer},
                                       {"culprit", &Incident::culprit},
                                       {"next", &Incident::next}}};
 

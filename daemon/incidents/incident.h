@@ -19,6 +19,8 @@ struct Incident {
   std::string object;            ///< what it is about, such as a control group; "": the machine
   std::string headline;
   std::string certainty;
+  std::string killed;          ///< the last victim; "": not known, or nothing was killed
+  std::string killer;          ///< who decided that: "kernel", "systemd-oomd"; "": nothing was killed
   std::string culprit;         ///< who holds the memory, as far as it was known; "": its cause names none
   std::string next;            ///< a command
   std::uint64_t polls = 0;     ///< in its capture

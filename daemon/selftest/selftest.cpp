@@ -278,7 +278,7 @@ bool names_capabilities(std::string_view needs) {
 std::string service_advice(std::string_view needs, std::string_view opened_as) {
   if (opened_as.starts_with("root with all")) return kRefusedToRoot;
   if (needs.empty()) needs = "CAP_DAC_READ_SEARCH";
-  if (needs == "group systemd-journal") return "it needs this group: " + copy_of_example("journal.conf");
+  if (needs == "group:systemd-journal") return "it needs this group: " + copy_of_example("journal.conf");
   if (!names_capabilities(needs)) return "start memstatd as root: it opens the kernel's files before it drops root";
   std::string names(needs);
   std::replace(names.begin(), names.end(), ',', ' ');

@@ -290,6 +290,8 @@ std::string incidents_document(const Snapshot& snapshot, const IncidentList& lis
                        {"object", one.object},
                        {"headline", one.headline},
                        {"certainty", one.certainty},
+                       {"killed", one.killed},
+                       {"killer", one.killer},
                        {"culprit", one.culprit},
                        {"next", one.next},
                        {"problem", one.problem}});

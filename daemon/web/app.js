@@ -101,6 +101,7 @@ function drawIncidents() {
   if (kept.length === 0) return;
   setText(at('incidents-title'), `${count(kept.length)} ${kept.length === 1 ? 'incident' : 'incidents'}, the last at ${clock(kept[0].time ?? 0)}`);
   at('incident-list').replaceChildren(...kept.map((one, i) => element('li', {}, element('span', {}, one.headline ?? one.problem),
+    one.killed ? element('span', {class: 'what'}, `${one.killer} killed ${one.killed}`) : null,
     one.culprit ? element('span', {class: 'what'}, one.culprit) : null,
     element('a', {class: 'what', href: `/api/v1/incidents/${encodeURIComponent(one.file)}`, download: one.file}, `memstatctl why --incident ${i + 1}`),
     element('span', {class: 'side'}, one.time ? clock(one.time) : ''))));

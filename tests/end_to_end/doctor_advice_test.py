@@ -91,7 +91,7 @@ class Advice(unittest.TestCase):
     def test_every_advice_about_privileges_is_typed(self):
         header, *rows = (line.split("\t") for line in program.run("--list-sources").stdout.decode().splitlines())
         needs = {row[header.index("needs")] for row in rows} - {"-"}
-        self.assertLessEqual({"CAP_SYSLOG", "CAP_BPF,CAP_PERFMON", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "root", "group systemd-journal"}, needs)
+        self.assertLessEqual({"CAP_SYSLOG", "CAP_BPF,CAP_PERFMON", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "root", "group:systemd-journal"}, needs)
         for need in sorted(needs):
             for account in ACCOUNTS:
                 for state in STATES:

@@ -116,6 +116,7 @@ class Incidents(unittest.TestCase):
             daemon.wait_page(lambda now: now.number("memstat_incidents_total", cause="program_kill") == 1, "the incident's series")
         listed = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
         self.assertEqual(listed[0]["headline"], "earlyoom killed stress (pid 100) with 4 GiB")
+        self.assertEqual((listed[0]["killed"], listed[0]["killer"]), ("stress (pid 100)", "earlyoom"))
         self.assertRegex(ctl.run("why", "--incident", "1", "--from", self.kept).stdout, r"earlyoom: at or below SIGTERM\s+limits:\s+mem 10.00%, swap 10.00%")
 
     def test_a_calm_machine_has_none_and_says_so(self):
@@ -166,6 +167,7 @@ class Incidents(unittest.TestCase):
         listed = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
         self.assertEqual(listed[0]["object"], group.name)
         self.assertIn("killed at its limit", listed[0]["headline"])
+        self.assertEqual((listed[0]["killed"], listed[0]["killer"]), (f"{os.path.basename(sys.executable)[:15]} (pid {eater.pid})", "kernel"))
         story = ctl.run("why", "--incident", "1", "--from", self.kept)
         self.assertEqual(story.returncode, 11, story.stderr)
         self.assertRegex(story.stdout, rf"(?m)^1\. +NOW +Control group .*{group.name[-8:]}.*killed")

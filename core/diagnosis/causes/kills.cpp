@@ -14,6 +14,7 @@
 namespace memstat::causes::kills {
 namespace {
 
+constexpr std::string_view kKernel = "kernel";
 constexpr std::string_view kKills = "memstat_oom_kills_total";
 constexpr std::string_view kLocalEvents = "memstat_memcg_local_events_total";
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
@@ -84,11 +85,16 @@ void note_end(const Evidence& evidence, std::string_view group, const KillEviden
   finding.facts.front().text += last_time_text(ago);
 }
 
+std::string process_of(const KillEvidence& victim) {
+  return short_name(victim.command) + " (pid " + std::to_string(victim.pid) + ")";
+}
+
 void add_victim(const KillEvidence& victim, Finding& finding) {
-  finding.fact({.text = "the last victim was " + short_name(victim.command) + " (pid " + std::to_string(victim.pid) +
-                        ") with " + bytes_text(victim.program_bytes) + " of program memory",
-                .source = "linux_kernel_log",
-                .value = victim.program_bytes});
+  finding.killed = process_of(victim);
+  finding.fact(
+      {.text = "the last victim was " + finding.killed + " with " + bytes_text(victim.program_bytes) + " of program memory",
+       .source = "linux_kernel_log",
+       .value = victim.program_bytes});
 }
 
 /// The groups at their limits in the log's recent kills, without duplicates: `group` and those below it.
@@ -147,6 +153,7 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
                                       : logged.size() == 1     ? std::string(" at its limit")
                                       : whose == Limit::kBelow ? std::string(" below it")
                                                                : std::string()));
+  finding.killer = kKernel;
   finding.is_about("memcg", limiting);
   constexpr std::size_t kMaxNamed = 3;
   for (std::size_t i = 0; i < std::min(logged.size(), kMaxNamed); ++i) finding.by("group", logged[i]);
@@ -201,12 +208,13 @@ void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& f
   const std::string limit = victim->limit_bytes > 0 ? " of " + bytes_text(victim->limit_bytes) : std::string();
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  counted(kills, "process", "processes") + " killed at a control group's limit" + limit);
+  finding.killer = kKernel;
   finding.fact({.text = counted(kills, "kill") + " in the kernel's log, which does not name the group",
                 .source = std::string(kLogEvents),
                 .value = kills});
   add_victim(*victim, finding);
   finding.bytes = victim->limit_bytes;
-  finding.by("process", short_name(victim->command) + " (pid " + std::to_string(victim->pid) + ")");
+  finding.by("process", process_of(*victim));
   finding.leads_to("The killed process is only the victim. The cause is what grew in its group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50").then("memstatctl types --allocator memcg --sort failures");
   note_end(evidence, {}, victim, finding);
@@ -239,6 +247,7 @@ void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& 
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
                                  counted(kills, "process", "processes") +
                                      " killed, probably at limits of control groups that were removed or lie deeper");
+  finding.killer = kKernel;
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds) +
                         ", in no control group that memstatd reads",
                 .source = std::string(kKills),
@@ -317,7 +326,7 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   }
   finding.is_about(kAccountAllocator, "anonymous");
   if (victim == nullptr || (evidence.share(victim->program_bytes) < 0.25 && !has_freed_other_memory(evidence))) return;
-  finding.by("process", short_name(victim->command) + " (pid " + std::to_string(victim->pid) + ")");
+  finding.by("process", process_of(*victim));
   if (victim->group.size() > 1) finding.by("group", victim->group);
 }
 
@@ -352,6 +361,7 @@ void add_contradicted(const Evidence& evidence, const Cause& cause, double kills
       add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                   "The kernel killed " + counted(kills, "process", "processes") +
                       " as if memory had run out: " + bytes_text(*evidence.available_bytes) + " are available");
+  finding.killer = kKernel;
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds),
                 .source = std::string(kKills),
                 .value = kills,
@@ -366,7 +376,7 @@ void add_contradicted(const Evidence& evidence, const Cause& cause, double kills
                           (victim.gfp.empty() ? std::string() : " with " + cut_text(victim.gfp, 60)),
                   .source = "linux_kernel_log"});
   }
-  finding.by("process", short_name(victim.command) + " (pid " + std::to_string(victim.pid) + ")");
+  finding.by("process", process_of(victim));
   if (!zones.empty()) finding.is_about("page", zones.front().name);
   finding.leads_to(zones.empty()
                        ? "Somebody requested it (SysRq f), or a page fault failed at a group's limit of kernel memory."
@@ -391,6 +401,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
   Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
                                  "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));
+  finding.killer = kKernel;
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds),
                 .source = std::string(kKills),
                 .value = kills,
@@ -415,6 +426,8 @@ void look_at_requested(const Evidence& evidence, const Cause& cause, Findings& f
   const std::string process = short_name(last->command, 20) + " (pid " + std::to_string(last->pid) + ")";
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                                  "Somebody requested a kill (SysRq f), and " + process + " ended: memory had not run out");
+  finding.killed = process;
+  finding.killer = "kernel (SysRq f)";
   finding.fact({.text = counted(static_cast<double>(kills), "requested kill") + ", with order -1 in the log",
                 .source = "linux_kernel_log",
                 .value = static_cast<double>(kills)});

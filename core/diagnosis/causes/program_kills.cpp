@@ -15,6 +15,7 @@ constexpr std::string_view kProgramKills = "memstat_program_kills_total";
 /// Allowed between a kill and the poll that reads it.
 constexpr double kJournalSlackSeconds = 5;
 
+/// "stress (pid 1234)".
 std::string process_of(const ProgramKillEvidence& kill) {
   return short_name(kill.command.empty() ? "a process" : kill.command, 20) + " (pid " + std::to_string(kill.pid) + ")";
 }
@@ -49,6 +50,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::string ago = last.seconds_ago ? ", " + duration_words(*last.seconds_ago) + " ago" : "";
   Finding& finding = add_finding(found, cause, is_now ? Severity::kNow : Severity::kNotable, Certainty::kConfirmed,
                                  headline_of(last) + (is_now ? "" : ago));
+  finding.killer = last.program;
+  finding.killed = !last.pod.empty() ? "pod " + short_name(last.pod, 40)
+                   : last.pid != 0   ? process_of(last)
+                                     : "group " + short_name(last.group, 36);
   finding.fact({.text = counted(count, "kill") + " by programs" +
                         (is_now ? " in " + duration_words(evidence.recent_seconds) : " in the journal") +
                         ", the last one by " + last.program + ago,

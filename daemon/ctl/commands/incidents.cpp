@@ -13,11 +13,13 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 13> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
+constexpr std::array<ReportColumn, 15> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
                                                          {.key = "time", .title = "TIME", .unit = Unit::kTime},
                                                          {.key = "headline", .title = "WHAT HAPPENED", .least = 24},
+                                                         {.key = "killed", .title = "KILLED", .rank = 2, .least = 10},
+                                                         {.key = "killer", .title = "BY", .rank = 3},
                                                          {.key = "culprit", .title = "WHO HELD", .rank = 1, .least = 12},
-                                                         {.key = "cause", .title = "CAUSE", .rank = 2},
+                                                         {.key = "cause", .title = "CAUSE", .rank = 4},
                                                          {.key = "object", .title = ""},
                                                          {.key = "certainty", .title = ""},
                                                          {.key = "next", .title = ""},
@@ -57,9 +59,10 @@ Report run_incidents(const CommandLine& options) {
   std::uint64_t number = 0;
   for (const Incident& one : found.list.incidents) {
     const std::string& what = one.problem.empty() ? one.headline : one.problem;
-    table.add({++number, one.realtime_ns == 0 ? Cell() : Cell(one.realtime_ns), cell_of_text(what),
-               cell_of_text(one.culprit), cell_of_text(one.cause), cell_of_text(one.object), cell_of_text(one.certainty),
-               cell_of_text(one.next), one.polls, one.left_out, one.bytes, one.file, cell_of_text(one.problem)});
+    table.add({++number, one.realtime_ns == 0 ? Cell() : Cell(one.realtime_ns), cell_of_text(what), cell_of_text(one.killed),
+               cell_of_text(one.killer), cell_of_text(one.culprit), cell_of_text(one.cause), cell_of_text(one.object),
+               cell_of_text(one.certainty), cell_of_text(one.next), one.polls, one.left_out, one.bytes, one.file,
+               cell_of_text(one.problem)});
   }
   const bool is_empty = table.empty();
   Report report;
@@ -90,6 +93,10 @@ std::string incident_story(const Incident& incident, ReportSource& source, std::
     lines.push_back(std::move(line));
   }
   std::string out = wrapped(time_text(incident.realtime_ns, true) + ": " + printable(incident.headline) + ".", "", width);
+  if (!incident.killer.empty()) {
+    const std::string killed = incident.killed.empty() ? "a process that the log does not name" : incident.killed;
+    out += wrapped("Killed: " + printable(killed) + ". Decided by: " + printable(incident.killer) + ".", "", width);
+  }
   const std::size_t begin = noticed < kBefore ? 0 : noticed - kBefore;
   const std::size_t step = (begin + kOfHour - 1) / kOfHour;  // of those before
   for (std::size_t i = 0; i < begin; i += step) out += fitted(lines[i] + "\n", width);

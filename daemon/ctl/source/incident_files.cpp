@@ -76,6 +76,8 @@ bool parse_incidents_answer(std::string_view json, IncidentList& list) {
                       .object = text_of(one, "object"),
                       .headline = text_of(one, "headline"),
                       .certainty = text_of(one, "certainty"),
+                      .killed = text_of(one, "killed"),
+                      .killer = text_of(one, "killer"),
                       .culprit = text_of(one, "culprit"),
                       .next = text_of(one, "next"),
                       .polls = amount_of(one, "polls").value_or(0),

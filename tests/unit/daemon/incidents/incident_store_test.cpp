@@ -135,7 +135,7 @@ TEST(IncidentNote, IsReadAsItWasWritten) {
   for (std::size_t size = 0; size < text.size(); ++size) (void)parse_incident(text.substr(0, size), "incident.yaml");
   EXPECT_FALSE(parse_incident("format: 2\n", "incident.yaml"));
   EXPECT_FALSE(parse_incident("format: 1\ntime: yesterday\n", "incident.yaml"));
-  EXPECT_TRUE(parse_incident(text + "killer: later\n", "incident.yaml")) << "a newer memstatd may say more";
+  EXPECT_TRUE(parse_incident(text + "mood: later\n", "incident.yaml")) << "a newer memstatd may say more";
 }
 
 TEST(IncidentNote, NamesOfFiles) {
