@@ -110,8 +110,8 @@ class Advice(unittest.TestCase):
             self.assertEqual(calls, ["daemon-reload", "restart memstatd"])
             settings = [line for line in drop_in.splitlines() if line and not line.startswith("#")]
             self.assertEqual(settings[0], "[Service]")
-            if need.startswith("group "):
-                self.assertIn(f"SupplementaryGroups={need.removeprefix('group ')}", settings)
+            if need.startswith("group:"):
+                self.assertIn(f"SupplementaryGroups={need.removeprefix('group:')}", settings)
                 continue
             granted = need.replace(",", " ")
             self.assertLessEqual({f"AmbientCapabilities={granted}", f"CapabilityBoundingSet={granted}"}, set(settings))
