@@ -27,7 +27,7 @@ class PollRing {
  public:
   static constexpr std::size_t kMaxPolls = 32;
   static constexpr std::size_t kMaxOldPolls = 16;
-  static constexpr std::int64_t kOldEveryNs = 300'000'000'000;
+  static constexpr std::int64_t kOldEveryNs = 480'000'000'000;
 
   explicit PollRing(std::size_t max_bytes);
 

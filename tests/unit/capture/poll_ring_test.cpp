@@ -77,7 +77,7 @@ TEST(PollRing, WhatWasReadWhenOpeningIsInTheOldestPollOnly) {
     end_poll(ring, poll);
   }
   const std::vector<State> states = states_of(ring);
-  ASSERT_EQ(states.size(), PollRing::kMaxPolls + 1) << "and the first, of five minutes before";
+  ASSERT_EQ(states.size(), PollRing::kMaxPolls + 1) << "and the first, which is kept";
   EXPECT_EQ(states.front(), (State{{"/again", "1"}, {"/once", "1"}}));
   EXPECT_EQ(states.back(), (State{{"/again", "1"}}));
 }
@@ -122,7 +122,7 @@ TEST(PollRing, ALargeFileIsInTheLastPollsOnly) {
   std::vector<std::int64_t> numbers;
   const std::vector<State> states = states_of(ring, &numbers);
   ASSERT_GE(states.size(), 10U);
-  EXPECT_LE(numbers.front(), 30) << "the hour is not pushed out";
+  EXPECT_LE(numbers.front(), 48) << "the hour is not pushed out";
   for (std::size_t i = 0; i < states.size(); ++i) {
     EXPECT_EQ(states[i].at("/small"), std::to_string(numbers[i]));
     EXPECT_EQ(states[i].count("/large"), numbers[i] > 190 ? 1U : states[i].count("/large"));
@@ -174,6 +174,7 @@ TEST(PollRing, IsAlwaysWhatAModelSays) {
     }
     end_poll(ring, poll);
     model[poll] = now;
+    if (poll % 3 != 0) continue;
     std::vector<std::int64_t> numbers;
     const std::vector<State> states = states_of(ring, &numbers);
     ASSERT_FALSE(states.empty());
@@ -185,7 +186,7 @@ TEST(PollRing, IsAlwaysWhatAModelSays) {
     for (std::size_t i = 0; i < states.size(); ++i) {
       ASSERT_TRUE(i == 0 || numbers[i - 1] < numbers[i]);
       State expected = model.at(numbers[i]);
-      if (numbers[i] % 30 == 0 && states[i].count("/large") == 0) expected.erase("/large");  // not in old polls
+      if (numbers[i] % 48 == 0 && states[i].count("/large") == 0) expected.erase("/large");  // not in old polls
       ASSERT_EQ(states[i], expected) << "poll " << poll << ", " << numbers[i];
     }
     if (poll % 500 == 0) {
