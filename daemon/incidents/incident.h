@@ -36,6 +36,9 @@ struct IncidentList {
   std::string problem;              ///< why none are kept; "": they are
 };
 
+/// The cause of the incident that pstore's log becomes.
+inline constexpr std::string_view kPreviousBoot = "previous_boot";
+
 /// The first member of the archive, which readers of captures ignore.
 inline constexpr std::string_view kIncidentNote = "incident.yaml";
 

@@ -8,8 +8,6 @@
 namespace memstat {
 namespace {
 
-/// The cause of the incident that pstore's log becomes.
-constexpr std::string_view kPreviousBoot = "previous_boot";
 constexpr std::size_t kRecentBytes = std::size_t{2} << 20U;
 
 }  // namespace
@@ -36,11 +34,11 @@ void IncidentKeeper::open(std::shared_ptr<KernelView>& view, const IncidentsConf
   view = polls_;
   if (options.is_replay) return;
   watch_.emplace();
-  keep_previous_boot(options.previous_logs);
+  previous_boot_ = find_previous_boot(options.previous_logs);
 }
 
-void IncidentKeeper::keep_previous_boot(std::span<const std::string_view> previous_logs) {
-  const auto boot = find_previous_boot(previous_logs);
+void IncidentKeeper::keep_previous_boot(SelfMetrics& metrics) {
+  const auto boot = std::exchange(previous_boot_, std::nullopt);
   if (!boot) return;
   Incident incident;
   incident.realtime_ns = boot->realtime_ns;
@@ -57,7 +55,7 @@ void IncidentKeeper::keep_previous_boot(std::span<const std::string_view> previo
   polls.ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
   const auto written = store_->write(incident, polls);
   if (!written) log_(LogLevel::kWarning, "the log of the previous boot is not kept: " + to_string(written.error()));
-  has_kept_previous_ = written.has_value();
+  if (written) metrics.incident(kPreviousBoot);
 }
 
 void IncidentKeeper::end_opening() {
@@ -66,8 +64,8 @@ void IncidentKeeper::end_opening() {
 
 void IncidentKeeper::start(SelfMetrics& metrics, std::function<void()> on_kill) {
   if (!store_) return;
+  keep_previous_boot(metrics);  // by the account that reads it later
   box_ = std::make_unique<BlackBox>(polls_, std::move(store_), metrics, log_, *clock_);
-  if (std::exchange(has_kept_previous_, false)) metrics.incident(kPreviousBoot);
   if (watch_) watch_->start(std::move(on_kill));
 }
 

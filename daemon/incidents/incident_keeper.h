@@ -27,7 +27,7 @@ class IncidentKeeper {
     std::span<const std::string_view> previous_logs = kPreviousLogs;  ///< see previous_boot.h
   };
 
-  /// Opens the directory, keeps what pstore has of the boot before, and wraps `view`, through which memstatd then reads.
+  /// Opens the directory, reads what pstore has of the boot before, and wraps `view`, through which memstatd then reads.
   /// `clock`: the capture's, if it is a replay; must outlive this object. Without the directory it does nothing: a warning
   /// if it is not the default.
   void open(std::shared_ptr<KernelView>& view, const IncidentsConfig& config, const Clock& clock, Options options);
@@ -36,7 +36,7 @@ class IncidentKeeper {
   /// The path that must stay writable; "": none.
   [[nodiscard]] std::string directory() const { return store_ ? store_->directory() : std::string(); }
 
-  /// Starts the threads. `on_kill`: called by one of them when the kernel has killed something, to poll.
+  /// Keeps the boot before, and starts the threads. `on_kill`: called by one of them when the kernel has killed something, to poll.
   void start(SelfMetrics& metrics, std::function<void()> on_kill);
   /// Call after each poll; see BlackBox::polled.
   std::vector<Incident> polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
@@ -48,7 +48,7 @@ class IncidentKeeper {
   [[nodiscard]] Result<std::string> file(std::string_view name) const;
 
  private:
-  void keep_previous_boot(std::span<const std::string_view> previous_logs);
+  void keep_previous_boot(SelfMetrics& metrics);
 
   std::shared_ptr<RecentPolls> polls_;
   std::unique_ptr<IncidentStore> store_;  // until box_ has it
@@ -56,7 +56,7 @@ class IncidentKeeper {
   std::unique_ptr<BlackBox> box_;
   BlackBox::Log log_;
   const Clock* clock_ = nullptr;
-  bool has_kept_previous_ = false;
+  std::optional<PreviousBoot> previous_boot_;  // until start()
   std::string why_not_ = "memstatd has just started";
 };
 

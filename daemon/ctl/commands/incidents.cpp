@@ -97,6 +97,7 @@ std::string incident_story(const Incident& incident, ReportSource& source, std::
     const std::string killed = incident.killed.empty() ? "a process that the log does not name" : incident.killed;
     out += wrapped("Killed: " + printable(killed) + ". Decided by: " + printable(incident.killer) + ".", "", width);
   }
+  if (incident.cause == kPreviousBoot) out += "Next: " + printable(incident.next) + "\n";  // its poll has only a log
   const std::size_t begin = noticed < kBefore ? 0 : noticed - kBefore;
   const std::size_t step = (begin + kOfHour - 1) / kOfHour;  // of those before
   for (std::size_t i = 0; i < begin; i += step) out += fitted(lines[i] + "\n", width);

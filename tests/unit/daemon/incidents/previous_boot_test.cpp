@@ -90,6 +90,9 @@ TEST_F(PreviousBootFiles, IsAnIncidentOnce) {
     std::shared_ptr<KernelView> view = std::make_shared<FakeKernelView>(OperatingSystem::kLinux, 1);
     IncidentKeeper keeper;
     keeper.open(view, config, clock, {.log = [](LogLevel, std::string_view) {}, .previous_logs = places_});
+    SelfMetrics metrics{"1.2.3"};
+    keeper.start(metrics, [] {});
+    keeper.stop();
     const auto kept = list_incidents(config.directory);
     ASSERT_TRUE(kept);
     ASSERT_EQ(kept->size(), 1U);
