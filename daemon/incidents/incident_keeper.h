@@ -36,7 +36,8 @@ class IncidentKeeper {
   /// The path that must stay writable; "": none.
   [[nodiscard]] std::string directory() const { return store_ ? store_->directory() : std::string(); }
 
-  /// Keeps the boot before, and starts the threads. `on_kill`: called by one of them when the kernel has killed something, to poll.
+  /// Keeps the boot before, and starts the threads. `on_kill`: called by one of them when the kernel has killed something,
+  /// to poll.
   void start(SelfMetrics& metrics, std::function<void()> on_kill);
   /// Call after each poll; see BlackBox::polled.
   std::vector<Incident> polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
