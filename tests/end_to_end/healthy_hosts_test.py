@@ -36,7 +36,7 @@ PROBLEMS = {
     "linux-6.12-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},
     "linux-6.18-evidence-v1": FOUND,  # a group waits, because its kills are off
     "linux-6.18-kernel-log": NOTABLE,  # kills and a refused fork in the log
-    "linux-6.18-program-kills": NOW,  # kills by earlyoom and nohang
+    "linux-6.18-program-kills": FOUND,  # kills by earlyoom and nohang
     "linux-7.3-evidence": NOTABLE,
     "linux-6.1-2cpu-tables": FULL_SOCKETS,
     "linux-7.2-2cpu-tables": FULL_SOCKETS,
