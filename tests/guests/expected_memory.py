@@ -360,17 +360,6 @@ def checkers(reading, add, _):
             add(f"memstat_checker_{line.split()[1]}_total", int(value), checker="kfence")
 
 
-def cache_groups(reading, add, _):
-    """Intel's and AMD's monitors of the last-level cache, by resource group (Documentation/filesystems/resctrl.rst)."""
-    metrics = {"llc_occupancy": "cache_occupancy_bytes", "mbm_total_bytes": "memory_bytes_total", "mbm_local_bytes": "local_memory_bytes_total"}
-    for path, text in reading.below("/sys/fs/resctrl").items():
-        match = re.fullmatch(r"(.*)/mon_data/mon_L3_(\d+)/(\w+)", path)
-        if match and match[3] in metrics:
-            if text.strip().isdigit():
-                add(f"memstat_resctrl_{metrics[match[3]]}", int(text), group=match[1] or "/", domain=str(int(match[2])))
-            add.values["memstat_resctrl_groups_left_out", ()] = 0
-
-
 # The rules, and the file without which a rule expects nothing.
 RULES = ((memory, "/proc/meminfo"), (zones, "/proc/zoneinfo"), (reclaim, "/proc/vmstat"), (pools, "/proc/meminfo"),
-         (checkers, "/proc/sys/kernel/tainted"), (cache_groups, None))
+         (checkers, "/proc/sys/kernel/tainted"))

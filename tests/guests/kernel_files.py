@@ -30,8 +30,6 @@ PATTERNS = """
 /sys/kernel/slab/*/alloc_cpu_sheaf /sys/kernel/slab/*/free_rcu_sheaf
 /sys/kernel/warn_count /sys/kernel/oops_count /sys/kernel/debug/kfence/stats /sys/kernel/debug/percpu_stats
 /sys/kernel/debug/zswap/* /sys/kernel/tracing/buffer_total_size_kb /sys/kernel/mm/cma/*/*_pages* /sys/kernel/mm/hugepages/*/*hugepages
-/sys/fs/resctrl/mon_data/mon_L3_*/* /sys/fs/resctrl/*/mon_data/mon_L3_*/* /sys/fs/resctrl/mon_groups/*/mon_data/mon_L3_*/*
-/sys/fs/resctrl/*/mon_groups/*/mon_data/mon_L3_*/*
 /sys/block/zram[0-3]/mm_stat /sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
 /sys/fs/cgroup/memory.* /sys/fs/cgroup/*/memory.* /sys/fs/cgroup/*/*/memory.* /sys/fs/cgroup/*/*/*/memory.*
 /sys/fs/cgroup/cgroup.stat /sys/fs/cgroup/*/cgroup.stat /sys/fs/cgroup/*/*/cgroup.stat /sys/fs/cgroup/*/*/*/cgroup.stat

@@ -80,27 +80,5 @@ TEST_F(SteadyDirectories, OfProcesses) {
   });
 }
 
-TEST_F(SteadyDirectories, OfResourceGroups) {
-  const std::string root = "sys/fs/resctrl";
-  write(root + "/info/L3_MON/num_rmids", "176\n");
-  std::vector<std::string> groups{root, root + "/mon_groups/a monitored group of the default one"};
-  for (int i = 0; i < 10; ++i) {
-    groups.push_back(root + "/a control group with a long name " + std::to_string(i));
-    groups.push_back(groups.back() + "/mon_groups/a monitored group of it");
-  }
-  SourceReader reader(*find_source("linux_resctrl"));
-  expect_steady_source(reader, 0, [&](int /*poll*/) {
-    for (const std::string& group : groups) {
-      for (const char* domain : {"00", "01"}) {
-        const std::string data = group + "/mon_data/mon_L3_" + domain;
-        write(data + "/llc_occupancy", "4096\n");
-        write(data + "/mbm_total_bytes", "18446744073709551615\n");
-        write(data + "/mbm_local_bytes", "Unavailable\n");
-      }
-    }
-  });
-  EXPECT_EQ(reader.staging.statistics().entries().size(), groups.size() * 2 * 2 + 1);
-}
-
 }  // namespace
 }  // namespace memstat
