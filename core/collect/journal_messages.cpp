@@ -133,6 +133,14 @@ void JournalMessages::use(std::span<const std::string> files, std::string_view b
   }
 }
 
+std::vector<std::string> JournalMessages::directories() const {
+  std::vector<std::string> found;
+  for (const std::unique_ptr<File>& file : files_) {
+    if (file != nullptr && !file->path.empty()) found.push_back(file->path.substr(0, file->path.rfind('/')));
+  }
+  return found;
+}
+
 Result<void> JournalMessages::open() {
   if (boot_.empty()) {
     const std::string machine = read_id("/etc/machine-id");
@@ -241,6 +249,7 @@ JournalMessages::JournalMessages(std::span<const std::string_view> units, std::s
     : units_(units), systemd_message_(systemd_message) {}
 JournalMessages::~JournalMessages() = default;
 void JournalMessages::use(std::span<const std::string>, std::string_view) {}
+std::vector<std::string> JournalMessages::directories() const { return {}; }
 Result<void> JournalMessages::open() {
   return make_error(ErrorCode::kNotPresent, kPath, "memstat was built without libsystemd");
 }

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -56,6 +57,8 @@ class JournalMessages {
   /// Finds out whether journald writes another file now, which next() then opens behind the end of the one before. Once
   /// before a series of next(). Errors: as of open().
   Result<void> follow();
+  /// Directories with the files that are read, whether or not there are such files now. After open() or use().
+  [[nodiscard]] std::vector<std::string> directories() const;
   /// The next message, whose unit is "" if there is none yet. Valid until the next call. Does not block.
   Result<JournalMessage> next();
 

@@ -36,6 +36,7 @@ class KernelLogBook {
   /// first kMaxMoreLines are kept.
   void add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line,
            std::span<const std::string_view> more = {});
+  [[nodiscard]] std::uint64_t count(LogEvent event) const { return counts_[static_cast<std::size_t>(event)]; }
   /// Replaces `out` with the table. Throws std::bad_alloc.
   void write(Buffer& out) const;
 

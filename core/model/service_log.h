@@ -25,6 +25,9 @@ namespace memstat {
 std::span<const std::string_view> killer_units();
 /// Stands for systemd itself, whose line about a unit says how many processes systemd-oomd killed.
 inline constexpr std::string_view kSystemdUnit = "init.scope";
+/// MESSAGE_ID of systemd's line about a unit in which systemd-oomd killed (sd-messages.h: SD_MESSAGE_UNIT_OOMD_KILL), since
+/// systemd 248.
+inline constexpr std::string_view kUnitOomdKill = "d989611b15e44c9dbf31e3c81256e4ed";
 
 /// Joins the lines of each kill. A kill that did not happen (a dry run, a refused signal) does not count.
 class ServiceLogBook {
@@ -34,6 +37,8 @@ class ServiceLogBook {
   void add(std::string_view unit, std::uint64_t time_us, std::string_view message);
   /// Counts the last kill although nothing followed that confirms it. To be called once there are no more messages.
   void finish();
+  /// Number of kills so far.
+  [[nodiscard]] std::uint64_t kills() const { return book_.count(LogEvent::kProgramKill); }
   /// Replaces `out` with the table. Throws std::bad_alloc.
   void write(Buffer& out) const { book_.write(out); }
 

@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::string_view kName = "linux_service_log";
 
-/// Of systemd's line about a unit in which systemd-oomd killed (sd-messages.h: SD_MESSAGE_UNIT_OOMD_KILL), since 248.
-constexpr std::string_view kUnitOomdKill = "d989611b15e44c9dbf31e3c81256e4ed";
-
 constexpr SystemMetric kProgramKills =
     counter_metric("memstat_program_kills_total", Tier::kDefault,
                    "Kills by programs such as systemd-oomd and earlyoom for lack of memory, since boot as far as the "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Wakes memstatd when the kernel kills a process, so that it polls before the evidence is gone.
+// Wakes memstatd when the kernel or a program kills a process for lack of memory, so that it polls before the evidence is
+// gone.
 #pragma once
 
 #include <functional>
@@ -8,17 +9,18 @@
 #include <thread>
 
 #include "core/base/unique_fd.h"
+#include "daemon/incidents/program_kills.h"
 
 namespace memstat {
 
 /// Whether this line of the kernel's log says that it killed a process for lack of memory.
 bool says_killed(std::string_view line);
 
-/// Waits for lines of the kernel's log on a thread of its own, which otherwise sleeps. Without permission for the log, or
-/// on another system than Linux, it does nothing: the next poll notices the kill.
+/// Waits for lines of the kernel's log and of the journal on a thread of its own, which otherwise sleeps. Without permission
+/// for a log, or on another system than Linux, the next poll notices the kill.
 class KillWatch {
  public:
-  /// Opens the log at its end. Call while privileges last.
+  /// Opens the logs at their ends. Call while privileges last.
   KillWatch();
   ~KillWatch();
   KillWatch(const KillWatch&) = delete;
@@ -30,8 +32,10 @@ class KillWatch {
  private:
   static constexpr int kRestMs = 2000;
   void run();
+  bool kernel_has_killed();
 
-  UniqueFd log_;
+  UniqueFd log_;  // of the kernel
+  ProgramKills programs_;
   UniqueFd reading_end_;  // readable when the thread must stop
   UniqueFd writing_end_;
   std::function<void()> on_kill_;
