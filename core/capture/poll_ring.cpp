@@ -222,6 +222,7 @@ void PollRing::make_room(std::size_t size) {
 
 void PollRing::end_opening() {
   for (Entry& entry : entries_) entry.is_of_opening = true;
+  polls_since_opening_ = 0;
 }
 
 void PollRing::end_poll(const PollInfo& info) {
@@ -230,6 +231,7 @@ void PollRing::end_poll(const PollInfo& info) {
   if (is_kept) last_kept_ns_ = info.monotonic_ns;
   polls_.push_back({.info = info, .end = recent_.end(), .is_kept = is_kept});
   left_out_ = std::exchange(leaving_out_, 0);
+  if (polls_since_opening_ < kSeldomPolls) ++polls_since_opening_;
   expected_ = 0;
 }
 
@@ -248,11 +250,13 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
     if (!entries_[change.entry].is_large) apply(offset, change, bytes);
   };
   std::vector<PollRecord> records;
+  // What is read seldom was perhaps not read again yet.
+  const bool may_be_of_polls = polls_since_opening_ < kSeldomPolls;
   bool is_first = true;
   const auto take_now = [&](const Poll& poll, bool is_old) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first)) continue;
+      if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first && !may_be_of_polls)) continue;
       if (is_old && entries_[i].is_large) continue;
       if (count == records.size()) records.emplace_back();
       PollRecord& record = records[count++];

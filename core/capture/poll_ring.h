@@ -34,7 +34,7 @@ class PollRing {
   /// Adds the result of a read. `kind`: not an error. `system_errno` 0: it succeeded, with these bytes. ENOENT: there is no
   /// such thing any more.
   void add(PollRecord::Kind kind, std::string_view name, std::string_view bytes, int system_errno);
-  /// What was read until now and is not read again is part of the oldest poll only, as in a recording.
+  /// What was read until now and is not read again in kSeldomPolls is part of the oldest poll only, as in a recording.
   void end_opening();
   /// The reads since the last call were a poll.
   void end_poll(const PollInfo& info);
@@ -50,6 +50,8 @@ class PollRing {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  /// Sources read everything again in that many polls, except for what they need only when they open.
+  static constexpr std::size_t kSeldomPolls = 16;
   /// Where the last content of an entry is.
   struct Place {
     enum class Where : std::uint8_t { kKnown, kOld, kRecent } where = Where::kKnown;
@@ -100,6 +102,7 @@ class PollRing {
   std::uint32_t changing_ = kNone;                          // not to be freed
   std::uint32_t expected_ = 0;                              // reads come in the same order at each poll
   std::size_t known_bytes_ = 0;
+  std::size_t polls_since_opening_ = 0;  // up to kSeldomPolls
   std::size_t left_out_ = 0;
   std::size_t leaving_out_ = 0;
 };

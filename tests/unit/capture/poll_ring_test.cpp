@@ -82,6 +82,15 @@ TEST(PollRing, WhatWasReadWhenOpeningIsInTheOldestPollOnly) {
   EXPECT_EQ(states.back(), (State{{"/again", "1"}}));
 }
 
+TEST(PollRing, WhatWasReadWhenOpeningAndMayBeReadAgainIsInAllPolls) {
+  PollRing ring(1 << 20);
+  ring.add(Kind::kFile, "/seldom", "1", 0);
+  ring.end_opening();
+  end_poll(ring, 0);
+  end_poll(ring, 1);
+  EXPECT_EQ(states_of(ring).back(), (State{{"/seldom", "1"}}));
+}
+
 TEST(PollRing, LeavesOutAndCountsWhatDoesNotFit) {
   PollRing ring(64 << 10);
   ring.add(Kind::kFile, "/large", std::string(20 << 10, 'x'), 0);
