@@ -142,6 +142,7 @@ class App {
   Mutex published_mutex_;
   Published published_ MEMSTAT_GUARDED_BY(published_mutex_);
   bool is_memory_locked_ = false;
+  std::vector<UniqueFd> pinned_paths_;  // see PrivilegeReport
 
   // Used by threads while the daemon serves, in order of creation.
   std::unique_ptr<StopDeadline> stop_deadline_;
@@ -332,13 +333,14 @@ Result<void> App::give_up_privileges() {
   const std::string account = account_name(geteuid());
   // Sources may have used every descriptor; accounts, sandbox rules and threads need some. The front refills the spares.
   listeners_.spare().give_all();
-  const Result<PrivilegeReport> report = drop_privileges(options);
+  Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   if (!report->notes.empty()) log_.info(separated(report->notes, "; "));
   host_.runs_as = present_privileges(report->user_changed ? options.user : account);
   if (textfile_) {
     if (Result<void> writable = textfile_->check(); !writable) return writable;
   }
+  pinned_paths_ = std::move(report->pinned_paths);
   is_memory_locked_ = report->memory_locked;
   metrics_.memory_locked(is_memory_locked_);
   return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/unique_fd.h"
 
 namespace memstat {
 
@@ -54,6 +55,9 @@ struct PrivilegeReport {
   bool landlock = false;           ///< Linux: the Landlock rules are active.
   bool memory_locked = false;      ///< At least current mappings stay in memory once touched; a note says if not more.
   std::vector<std::string> notes;  ///< One line for each step not done and why; for the log, at level info.
+  /// Linux: keep these open. A rule of Landlock is about an inode, and a directory of procfs gets a new one when it was not
+  /// in use and memory was short.
+  std::vector<UniqueFd> pinned_paths;
 };
 
 /// Account and privileges of this process, for display: "root with all capabilities that memstatd uses", "user 998

@@ -4,11 +4,13 @@
 #if defined(__linux__)
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include "core/base/sanitizer.h"
 #include "core/base/unique_fd.h"
@@ -147,8 +150,15 @@ constexpr std::uint64_t kNetBindTcp = 1U << 0;
 constexpr std::uint64_t kNetConnectTcp = 1U << 1;
 constexpr std::uint64_t kScopeAbstractUnixAndSignals = 3;
 
+/// Whether a path can get another inode: fs/proc/inode.c, proc_get_inode(), and proc_sysctl.c, proc_sys_make_inode(), make a
+/// new one at each lookup that finds no dentry. Other file systems find theirs again while Landlock holds it.
+bool may_change_inode(int path) {
+  struct statfs system {};
+  return fstatfs(path, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
 void allow_path(int ruleset, const std::string& path, std::uint64_t access, PrivilegeReport& report) {
-  const UniqueFd target(open(path.c_str(), O_PATH | O_CLOEXEC));
+  UniqueFd target(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (target.get() < 0 || fstat(target.get(), &status) != 0) {
     report.notes.push_back("sandbox: " + path + ": not accessible from now on (" + errno_text(errno) + ")");
@@ -159,6 +169,7 @@ void allow_path(int ruleset, const std::string& path, std::uint64_t access, Priv
   if (syscall(kSysLandlockAddRule, ruleset, kLandlockRulePathBeneath, &rule, 0) != 0) {
     report.notes.push_back("sandbox: " + path + ": not accessible from now on (Landlock: " + errno_text(errno) + ")");
   }
+  if (may_change_inode(target.get())) report.pinned_paths.push_back(std::move(target));
 }
 
 // Prepared as root, so that paths below private directories can be named. It takes effect in landlock_restrict_self.

@@ -376,6 +376,41 @@ TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
   }));
 }
 
+// The kernel gives directories of procfs new inodes after it has reclaimed those that are not in use.
+TEST(Privileges, PathsOfProcfsStayReadableAfterMemoryWasShort) {
+  SKIP_UNDER_SANITIZERS();
+  if (!landlock_supported()) GTEST_SKIP() << "this kernel has no Landlock";
+  const int drop_caches = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+  if (drop_caches < 0) GTEST_SKIP() << "/proc/sys/vm/drop_caches cannot be written here";
+  int asked[2];
+  int done[2];
+  ASSERT_TRUE(pipe(asked) == 0 && pipe(done) == 0);
+  const pid_t reclaimer = fork();
+  if (reclaimer == 0) {
+    char byte = 0;
+    close(asked[1]);
+    const bool is_done = read(asked[0], &byte, 1) == 1 && write(drop_caches, "2", 1) == 1 && write(done[1], &byte, 1) == 1;
+    _exit(is_done ? 0 : 1);
+  }
+  close(done[1]);
+  close(drop_caches);
+  expect_clean(in_child([&]() -> std::string {
+    PrivilegeOptions options = as_nobody();
+    options.readable_paths.emplace_back("/proc/sys/kernel");
+    const Result<PrivilegeReport> report = drop_privileges(options);
+    if (!report) return to_string(report.error());
+    SandboxFindings findings;
+    findings.expect(can_read("/proc/sys/kernel/tainted"), "before");
+    char byte = 0;
+    findings.expect(write(asked[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1, "reclaim");
+    findings.expect(can_read("/proc/sys/kernel/tainted"), "/proc/sys/kernel/tainted");
+    findings.expect(can_read("/proc/self/stat"), "/proc/self/stat");
+    return findings.text();
+  }));
+  for (const int end : {asked[0], asked[1], done[0]}) close(end);
+  waitpid(reclaimer, nullptr, 0);
+}
+
 bool limit_can_be(rlim_t bytes) {
   const Outcome outcome = in_child([bytes]() -> std::string {
     const rlimit limit{bytes, bytes};
