@@ -17,7 +17,7 @@ local lib = import 'lib/rules.libsonnet';
       {
         // For alerts that wake somebody: a few figures of the machine, never one for every type.
         name: 'memstat-host',
-        interval: c.interval,
+        interval: c.soonInterval,
         rules: [
           record(l.total, l.one('memstat_memory_total_bytes')),
           // Huge pages that an administrator set aside are not there for programs, even if most of them are in use.
@@ -26,9 +26,6 @@ local lib = import 'lib/rules.libsonnet';
           ]),
           // Of a host that is scraped every five minutes there is one sample in five minutes.
           record('instance:memstat_pressure_full:rate5m', l.by([], l.rate('memstat_pressure_stall_seconds_total', 'kind="full"'))),
-          record('instance:memstat_allocation_stalls:rate5m', 'sum by (%s) (%s)' % [
-            l.host, l.by(['zone'], l.rate('memstat_allocation_stalls_total'))
-          ]),
         ],
       },
       {

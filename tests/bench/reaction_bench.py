@@ -20,7 +20,7 @@ TOTAL = 16 * GIB
 BEGIN = 1_800_000_000 // DAY * DAY
 # Groups, readers before those that they read; scrapes last.
 ORDER = ("memstat-watch", "memstat-weeks", "memstat-groups", "memstat-growth", "memstat-daemon", "memstat-tables", "memstat-soon", "memstat-limits", "memstat-integrity",
-         "memstat-findings", "memstat-memory", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
+         "memstat-findings", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
 
 
 def a_minute(rate):
@@ -94,6 +94,7 @@ QUICK = [
     ("a", "memstat_events_counted_ratio", 'source="linux_vm_events"', 1, lambda _: -1),
     ("a", "memstat_series_dropped", "", 0, lambda _: 5),
     ("a", "memstat_finding", 'cause="open_files_full",object="table/files"', 0, lambda _: 4),
+    ("a", "memstat_finding", 'cause="cgroup_full",object="/app"', 0, lambda _: 3),
     ("a", "memstat_finding", 'cause="slab_leak",object="slab/fast"', 0, lambda _: 1),
     ("flaps", "up", "", 1, lambda passed: -(passed // MINUTE % 5 >= 2)),
     ("a", "memstat_config_last_reload_successful", "", 1, lambda _: -1),

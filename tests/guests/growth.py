@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "dashboards/prometheus"
-ORDER = ("[memstat-host, memstat-kernel, memstat-slow, memstat-fleet, memstat-memory, memstat-soon, memstat-integrity, "
+ORDER = ("[memstat-host, memstat-kernel, memstat-slow, memstat-fleet, memstat-soon, memstat-integrity, "
          "memstat-limits, memstat-tables, memstat-daemon, memstat-growth, memstat-groups]")
 STEPS = 10
 MINUTES = 10       # represented by a step

@@ -20,15 +20,18 @@
     groups+: [
       { name: 'memstat-findings', interval: c.interval, rules: (import 'findings.libsonnet')(c, l).now },
       { name: 'memstat-watch', interval: c.soonInterval, rules: (import 'fleet.libsonnet')(c, l) },
-      { name: 'memstat-memory', interval: c.interval, rules: (import 'memory.libsonnet')(c, l).now },
       {
         name: 'memstat-soon',
         interval: c.soonInterval,
         rules: (import 'memory.libsonnet')(c, l).soon + (import 'limits.libsonnet')(c, l).soon + (import 'daemon.libsonnet')(c, l).soon,
       },
       { name: 'memstat-integrity', interval: c.soonInterval, rules: (import 'integrity.libsonnet')(c, l) },
-      { name: 'memstat-limits', interval: c.soonInterval, rules: (import 'limits.libsonnet')(c, l).now },
-      { name: 'memstat-tables', interval: c.tablesInterval, rules: (import 'limits.libsonnet')(c, l).tables + (import 'findings.libsonnet')(c, l).tables },
+      { name: 'memstat-limits', interval: c.tablesInterval, rules: (import 'limits.libsonnet')(c, l).now },
+      {
+        name: 'memstat-tables',
+        interval: c.tablesInterval,
+        rules: (import 'memory.libsonnet')(c, l).tables + (import 'limits.libsonnet')(c, l).tables + (import 'findings.libsonnet')(c, l).tables,
+      },
       { name: 'memstat-daemon', interval: c.tablesInterval, rules: (import 'daemon.libsonnet')(c, l).parts },
       // These examine medians that are recorded every `slowInterval`, so a shorter interval is useless.
       {

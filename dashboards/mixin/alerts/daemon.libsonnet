@@ -71,14 +71,14 @@ function(c, l)
         'MemstatSourceDown',
         |||
           (
-            %(up)s == 0
+            %(down)s
             or %(failing)s and %(failingBefore)s and %(failingLongBefore)s
           )
           unless on (%(host)s, source) %(denied)s == 1
           or 0 * (%(slab)s == 1 unless on (%(host)s) %(slabs)s == 1)
         ||| % {
           host: l.host,
-          up: l.one('memstat_source_up', '', ['source']),
+          down: l.by(['source'], l.of('memstat_source_up') + ' == 0'),
           failing: failing(''),
           failingBefore: failing(' offset 5m'),
           failingLongBefore: failing(' offset 10m'),

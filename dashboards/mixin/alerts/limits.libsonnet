@@ -7,6 +7,8 @@ function(c, l)
   local byType(expr) = l.by(type, expr);
   // The share used, for types that use `limitFollowed` of their limit or more.
   local used = 'instance_allocator_type:memstat_type_limit_used:followed';
+  // Those of them that are at their limit or close to it: few, so looking back over minutes is cheap.
+  local atLimit = 'instance_allocator_type:memstat_type_limit_used:at_limit';
   local configured = 'unless on (%s) %s' % [l.hostAnd(type), l.of('memstat_type_limit_configured')];
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
@@ -51,6 +53,7 @@ function(c, l)
       l.record(used, l.by(['allocator', 'type'], '%s > %g' % [
         l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
       ])),
+      l.record(atLimit, '%s >= %g' % [used, c.atLimit]),
       // Critical only while the type is at a limit of the kernel itself. The kernel's count of refusals grows as long as
       // something asks for more, so a single sample with room does not end the alert. For tables without such a count, being
       // full is the failure.
@@ -58,17 +61,16 @@ function(c, l)
         'MemstatLimitHit',
         |||
           (
-            60 * (%(hits)s > 0)
-            and on (%(labels)s) max_over_time(%(used)s[10m]) >= %(at)s
-            or 0 * (max_over_time(%(used)s{allocator="table"}[5m]) >= 1)
+            60 * %(hits)s
+            and on (%(labels)s) max_over_time(%(at)s[10m])
+            or 0 * (max_over_time(%(at)s{allocator="table"}[5m]) >= 1)
             unless on (%(labels)s) %(failures)s
           )
           %(configured)s
         ||| % {
           labels: l.hostAnd(type),
-          hits: byType('rate(%s[5m])' % l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign)),
-          used: used,
-          at: '%g' % c.atLimit,
+          hits: byType('rate(%s[5m]) > 0' % l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign)),
+          at: atLimit,
           failures: l.of('memstat_type_failures_total', 'allocator="table"'),
           configured: configured,
         },
@@ -80,7 +82,7 @@ function(c, l)
       typeAlert(
         'MemstatFileHandles',
         '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
-        '1m', 'critical', 'The file table is almost full',
+        '3m', 'critical', 'The file table is almost full',
         l.percent + ' of the maximum number of open files are in use' + counted + '; at 100% no program can open another file.' + until('1h')
         + ' The limit is `sysctl fs.file-max`, on FreeBSD `sysctl kern.maxfiles`.'
       ),

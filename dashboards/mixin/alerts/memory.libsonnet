@@ -13,11 +13,12 @@ function(c, l)
   local stalls = 'instance:memstat_allocation_stalls:rate5m';
   local kills = 'instance_type:memstat_memcg_failures:increase10m';
   {
-    now: [
+    // Findings report these sooner, too.
+    soon: [
       l.alert(
         'MemstatMemoryVeryLow',
         available('MemstatMemoryVeryLow', 5, c.memoryVeryLow),
-        '3m', 'critical', 'memory',
+        '2m', 'critical', 'memory',
         'Memory is almost gone on ' + l.hostName,
         l.hostName + ': only ' + l.percent + ' of the memory is available' + held(', of which the kernel itself holds ')
         + '. Programs will be killed if this continues.',
@@ -25,7 +26,7 @@ function(c, l)
       l.alert(
         'MemstatMemoryPressureHigh',
         'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
-        '5m', 'critical', 'memory',
+        '4m', 'critical', 'memory',
         'Hardly anything runs, for lack of memory, on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
       ),
@@ -62,9 +63,9 @@ function(c, l)
         l.hostName + ': ' + l.times('1 process was', 'processes were') + ' killed in the last 10 minutes because memory ran out, on the '
         + 'whole machine or in a control group that is not listed.',
       ),
-    ],
-    // None of these is fatal within minutes.
-    soon: [
+      // Two alerts of this group use it. Findings and the alerts on available memory work at a scrape interval of five minutes;
+      // these need two samples in five minutes.
+      l.record(stalls, 'sum by (%s) (%s)' % [l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))]),
       l.alert(
         'MemstatMemoryLow',
         available('MemstatMemoryLow', 15, c.memoryLow),
@@ -74,52 +75,11 @@ function(c, l)
         + '.',
       ),
       l.alert(
-        'MemstatKernelShareHigh',
-        |||
-          instance:memstat_kernel_held:ratio > %g
-          and on (%s) instance:memstat_available:ratio < %g
-        ||| % [c.kernelShare, l.host, c.kernelShareAvailable],
-        '28m', 'warning', 'memory',
-        'The kernel itself holds much of the memory on ' + l.hostName,
-        l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot release it'
-        + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
-      ),
-      l.alert(
         'MemstatMemoryPressure',
         'instance:memstat_pressure_full:rate5m > %g' % c.pressure,
         '10m', 'warning', 'memory',
         'Programs wait for memory on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
-      ),
-      l.alert(
-        'MemstatMemoryPressureSome',
-        l.by([], '(%s) > %g' % [l.rate('memstat_pressure_stall_seconds_total', 'kind="some"'), c.pressureSome]),
-        '10m', 'warning', 'memory',
-        'Some programs wait for memory most of the time on ' + l.hostName,
-        l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
-      ),
-      // For kernels without pressure stall information, and for swap.
-      l.alert(
-        'MemstatThrashing',
-        |||
-          %(page)d * 60 * (
-            sum by (%(host)s) (%(refaults)s)
-            or %(in)s < %(out)s
-            or %(out)s
-          )
-          / on (%(host)s) %(total)s > %(share)s
-        ||| % {
-          page: 4096,
-          host: l.host,
-          refaults: l.by(['kind'], 'rate(%s[10m])' % l.of('memstat_refaulted_pages_total')),
-          'in': l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="in"')),
-          out: l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="out"')),
-          total: l.total,
-          share: '%g' % c.thrashing,
-        },
-        '10m', 'warning', 'memory',
-        'Memory is read again and again on ' + l.hostName,
-        l.hostName + ': ' + l.percent + ' of the memory is read again each minute soon after its reclaim, or moves to swap and back.',
       ),
       // Free memory of a zone, as counted by the page allocator. Only a few callers may use the reserve; all others stall.
       l.alert(
@@ -145,6 +105,58 @@ function(c, l)
         + 'allocations wait for reclaim.',
       ),
       l.alert(
+        'MemstatMemoryShortfall',
+        '%s > 5' % l.by([], 'increase(%s[10m])' % l.of('memstat_page_events_total', 'kind="daemon_shortfall"')),
+        '4m', 'warning', 'memory',
+        'The kernel cannot free as much memory as it wants on ' + l.hostName,
+        l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; if this continues, the kernel '
+        + 'kills processes.',
+      ),
+    ],
+    // These last for a quarter of an hour or longer, so evaluating every few minutes is enough.
+    tables: [
+      l.alert(
+        'MemstatKernelShareHigh',
+        |||
+          instance:memstat_kernel_held:ratio > %g
+          and on (%s) instance:memstat_available:ratio < %g
+        ||| % [c.kernelShare, l.host, c.kernelShareAvailable],
+        '28m', 'warning', 'memory',
+        'The kernel itself holds much of the memory on ' + l.hostName,
+        l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot release it'
+        + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
+      ),
+      l.alert(
+        'MemstatMemoryPressureSome',
+        l.by([], '(%s) > %g' % [l.rate('memstat_pressure_stall_seconds_total', 'kind="some"'), c.pressureSome]),
+        '8m', 'warning', 'memory',
+        'Some programs wait for memory most of the time on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
+      ),
+      // For kernels without pressure stall information, and for swap.
+      l.alert(
+        'MemstatThrashing',
+        |||
+          %(page)d * 60 * (
+            sum by (%(host)s) (%(refaults)s)
+            or %(in)s < %(out)s
+            or %(out)s
+          )
+          / on (%(host)s) %(total)s > %(share)s
+        ||| % {
+          page: 4096,
+          host: l.host,
+          refaults: l.by(['kind'], 'rate(%s[10m])' % l.of('memstat_refaulted_pages_total')),
+          'in': l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="in"')),
+          out: l.by([], 'rate(%s[10m])' % l.of('memstat_paged_pages_total', 'pager="swap",direction="out"')),
+          total: l.total,
+          share: '%g' % c.thrashing,
+        },
+        '8m', 'warning', 'memory',
+        'Memory is read again and again on ' + l.hostName,
+        l.hostName + ': ' + l.percent + ' of the memory is read again each minute soon after its reclaim, or moves to swap and back.',
+      ),
+      l.alert(
         'MemstatCompactionFails',
         |||
           60 * %(failures)s > %(failing)s
@@ -156,7 +168,7 @@ function(c, l)
           failing: '%g' % c.failures,
           stalls: stalls,
         },
-        '14m', 'warning', 'memory',
+        '12m', 'warning', 'memory',
         'Free memory is too fragmented on ' + l.hostName,
         l.hostName + ': ' + l.times('an allocation of contiguous memory fails', 'allocations of contiguous memory fail')
         + ' a minute after the kernel moved pages to make room, and allocations wait.',
@@ -164,17 +176,9 @@ function(c, l)
       l.alert(
         'MemstatCompactionStalls',
         '%s > %g' % [l.by([], 'rate(%s[10m])' % l.of('memstat_compaction_stalls_total')), c.compactionStalls],
-        '10m', 'warning', 'memory',
+        '8m', 'warning', 'memory',
         'Allocations wait for the kernel to move pages on ' + l.hostName,
         l.hostName + ': ' + l.number + ' allocations a second move pages themselves to get contiguous memory, and wait for it.',
-      ),
-      l.alert(
-        'MemstatMemoryShortfall',
-        '%s > 5' % l.by([], 'increase(%s[10m])' % l.of('memstat_page_events_total', 'kind="daemon_shortfall"')),
-        '4m', 'warning', 'memory',
-        'The kernel cannot free as much memory as it wants on ' + l.hostName,
-        l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; if this continues, the kernel '
-        + 'kills processes.',
       ),
     ],
   }
