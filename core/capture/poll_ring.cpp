@@ -33,12 +33,12 @@ PollRing::PollRing(std::size_t max_bytes) : max_known_(max_bytes / 8 * 3), recen
 
 std::string_view PollRing::content_of(const Entry& entry) const {
   if (entry.latest.where == Place::Where::kKnown) return entry.known;
-  return (entry.latest.where == Place::Where::kOld ? old_ : recent_).bytes_at(entry.latest.offset);
+  return log_of(entry.latest).bytes_at(entry.latest.offset);
 }
 
 int PollRing::errno_of(const Entry& entry) const {
   if (entry.latest.where == Place::Where::kKnown) return entry.known_errno;
-  return (entry.latest.where == Place::Where::kOld ? old_ : recent_).change_at(entry.latest.offset).system_errno;
+  return log_of(entry.latest).change_at(entry.latest.offset).system_errno;
 }
 
 bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_errno) const {

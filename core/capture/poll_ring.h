@@ -81,6 +81,7 @@ class PollRing {
   [[nodiscard]] bool is_same(const Entry& entry, std::string_view bytes, int system_errno) const;
   void note_removed(std::string_view directory, std::string_view before, std::string_view now);
   void change(std::uint32_t number, std::string_view bytes, int system_errno);
+  [[nodiscard]] const ChangeLog& log_of(Place place) const { return place.where == Place::Where::kOld ? old_ : recent_; }
   [[nodiscard]] std::string_view content_of(const Entry& entry) const;
   [[nodiscard]] int errno_of(const Entry& entry) const;
   void know(Place place, const Change& change, std::string_view bytes);

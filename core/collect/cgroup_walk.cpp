@@ -54,6 +54,9 @@ constexpr std::string_view kStillReads = "still";
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
 constexpr std::string_view kKills1 = "memory.oom_control";
+// Since Linux commit 8e20d4b33266 ("mm/memcontrol: export memcg->watermark via sysfs for v2 memcg") (v5.19).
+constexpr std::string_view kPeak2 = "memory.peak";
+constexpr std::string_view kPeak1 = "memory.max_usage_in_bytes";
 constexpr std::string_view kKernel1 = "memory.kmem.usage_in_bytes";
 constexpr std::string_view kSockets1 = "memory.kmem.tcp.usage_in_bytes";
 constexpr std::array<std::string_view, 3> kFiles1 = {kLimit1, kHits1, kKills1};
@@ -380,6 +383,7 @@ class Walk {
     for (const std::string_view file : is_version_1_ ? kFiles1 : kFiles2) {
       if (auto added = add(file); !added) return added.error();
     }
+    if (auto peak = add_peak(); !peak) return peak.error();
     for (const std::string_view file : kTaskFiles2) {
       if (!state_.hierarchy.has_tasks) break;
       const auto added = add_file(file, is_refused);
@@ -402,6 +406,19 @@ class Walk {
     slow_.looked_for |= slow.looked_for;
     slow_.seen |= slow.seen;
     return Outcome::kRead;
+  }
+
+  /// The highest usage matters only after a kill. Between kills it costs no read.
+  Result<void> add_peak() {
+    const std::string_view file = is_version_1_ ? kPeak1 : kPeak2;
+    if (!has_limit_) return {};
+    const bool is_wanted_now = !may_be_old_ || (state_.are_kills_new && state_.kills);
+    if (!is_wanted_now) return state_.hierarchy.has_peaks ? add_last(file) : Result<void>();
+    bool is_refused = false;
+    const auto added = add_file(file, is_refused);
+    if (!added) return added.error();
+    state_.hierarchy.has_peaks = state_.hierarchy.has_peaks || *added;
+    return {};
   }
 
   /// Removes the record of a group that was removed in the meantime. If it still exists, the files that can be read are

@@ -42,6 +42,7 @@ struct ControlGroupHierarchy {
   bool is_version_1 = false;
   bool has_tasks = false;    ///< version 2: the controller pids is available, too
   bool has_more = false;     ///< version 1: kernel memory is accounted; version 2: the root is a group, as in a container
+  bool has_peaks = false;    ///< a group had the file with its highest usage
   std::uint32_t absent = 0;  ///< a bit for each slow file that no group has
 };
 
@@ -75,6 +76,8 @@ struct ControlGroupState {
 ///   parts of a group's memory (memory.stat, in version 1 also memory.kmem.usage_in_bytes) too, if the group has a limit.
 /// * The parts of a group without a limit: within twice as many reads. In version 1 also limits and failures of
 ///   memory.memsw and memory.kmem, and what moves only with a limit: memory.failcnt and memory.kmem.tcp.usage_in_bytes.
+/// * The highest usage (memory.peak since 5.19, memory.max_usage_in_bytes) of a group with a limit: at the first read, and
+///   when the kernel has counted a kill at this read or the previous one (4.13).
 /// * memory.oom_control of version 1: as pressure; and whenever the kernel has counted a kill at this read or the previous
 ///   one.
 /// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every

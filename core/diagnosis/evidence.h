@@ -84,6 +84,15 @@ struct SourceEvidence {
   std::vector<std::string_view> metrics = {};  ///< of the machine, that it provides
 };
 
+/// A process in the table that the kernel logs before a kill.
+struct TaskEvidence {
+  std::string command;
+  std::uint64_t pid = 0;
+  double resident_bytes = 0;
+  double swap_bytes = 0;
+  double oom_score_adj = 0;  ///< -1000: it may not be killed
+};
+
 /// A process that the kernel killed, from its log.
 struct KillEvidence {
   std::string command;
@@ -98,6 +107,13 @@ struct KillEvidence {
   std::string gfp = {};                    ///< the flags of that allocation
   double limit_bytes = 0;                  ///< of the group at its limit; 0: not in the log
   std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
+  bool is_of_fault = false;                ///< for a page fault that got no memory, of which the kernel knows no more
+  bool had_asked = false;                  ///< chosen because it asked for memory (vm.oom_kill_allocating_task)
+  std::string cpuset = {};                 ///< of the program that needed memory; "": not in the log
+  std::string nodes = {};                  ///< of memory that it may use: "0-1"; "": not in the log
+  std::optional<double> score = {};        ///< in thousandths of the memory in question; only before 5.1
+  std::optional<double> oom_score_adj = {};
+  std::optional<TaskEvidence> other = {};  ///< the largest process that was not killed; nothing: not in the log
 };
 
 /// A kill by a program that frees memory, from the journal.

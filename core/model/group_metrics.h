@@ -22,6 +22,12 @@ inline constexpr SystemMetric kMemcgAnonymousBytes =
     gauge_metric("memstat_memcg_anonymous_bytes", Tier::kDefault,
                  "Bytes of anonymous memory that a control group and its children use now.", {"group"});
 
+inline constexpr SystemMetric kMemcgPeakBytes = gauge_metric(
+    "memstat_memcg_peak_bytes", Tier::kFull,
+    "Highest usage in bytes of a control group with a limit and its children since it was created, as read when "
+    "memstatd started and after each kill.",
+    {"group"});
+
 inline constexpr SystemMetric kMemcgTasks = gauge_metric(
     "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});
 

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/model/freebsd_log.h"
+#include "core/model/kill_tasks.h"
 #include "core/model/log_fields.h"
 #include "core/model/log_wordings.h"
 #include "core/model/service_log.h"
@@ -59,13 +60,20 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
 
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
 
-/// Parses "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,
+/// Parses "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=NAME,mems_allowed=0-1,oom_memcg=PATH,task_memcg=PATH,
 /// task=COMMAND, pid=N,uid=N"; "global_oom" instead of oom_memcg if the whole machine was out of memory (mm/oom_kill.c,
-/// dump_oom_victim).
+/// dump_oom_victim). A constraint by a memory policy has its nodes in nodemask.
 void add_oom_context(std::string_view line, LogFieldList& fields) {
   std::string constraint(between(line, "constraint=CONSTRAINT_", ","));
   for (char& letter : constraint) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 'a' - 'A') : letter;
   fields.add("constraint", constraint);
+  const std::string_view nodes = between(line, "nodemask=", ",cpuset=");
+  fields.add("policy_nodes", nodes == "(null)" ? std::string_view() : nodes);
+  fields.add("cpuset", between(line, ",cpuset=", ",mems_allowed="));
+  std::string_view allowed = between(line, ",mems_allowed=", "");
+  allowed = allowed.substr(0, std::min(allowed.find_first_not_of("0123456789,-"), allowed.size()));
+  if (allowed.ends_with(',')) allowed.remove_suffix(1);  // before the next key
+  fields.add("allowed_nodes", allowed);
   fields.add("group", between(line, ",oom_memcg=", ",task_memcg="));
   fields.add("victim_group", between(line, ",task_memcg=", ",task="));
 }
@@ -87,6 +95,7 @@ void add_request(std::string_view line, LogFieldList& fields) {
   if (at == std::string_view::npos) return;
   const std::string_view rest = line.substr(at);
   fields.add("requested_by", line.substr(0, at));
+  fields.add("gfp_mask", between(rest.substr(0, rest.find_first_of("(,")), "gfp_mask=", ""));
   fields.add("gfp", between(rest, "(", ")"));
   fields.add("order", between(rest, "order=", ","));
 }
@@ -95,6 +104,30 @@ void add_request(std::string_view line, LogFieldList& fields) {
 void add_usage(std::string_view line, LogFieldList& fields) {
   fields.add_number("group_bytes", digits_behind(line, "usage "), 1024);
   fields.add_number("group_limit_bytes", digits_behind(line, "limit "), 1024);
+}
+
+/// "Out of memory: Kill process 12 (COMMAND) score 977 or sacrifice child", before 5.1: thousandths of the memory in
+/// question, and the adjustment.
+void add_score(std::string_view line, LogFieldList& fields) {
+  fields.add_number("score", digits_behind(between_last(line, ") score", ""), " "));
+}
+
+/// The largest process in the table that was not killed.
+void add_other(const LoggedEvent& event, std::string_view victim, LogFieldList& fields) {
+  const auto* const header = std::find_if(event.more.begin(), event.more.end(), is_task_header);
+  if (header == event.more.end()) return;
+  for (const auto* row = header + 1; row != event.more.end(); ++row) {
+    const auto task = read_kill_task(*header, *row);
+    if (!task) continue;
+    const std::string pid = std::to_string(task->pid);
+    if (pid == victim || std::to_string(task->thread) == victim) continue;
+    fields.add_number("other_pid", pid);
+    fields.add("other_command", task->name);
+    fields.add_number("other_resident_pages", std::to_string(task->resident_pages));
+    fields.add_number("other_swap_pages", std::to_string(task->swap_pages));
+    fields.add("other_oom_score_adj", std::to_string(task->oom_score_adj));
+    return;
+  }
 }
 
 /// "...: Killed process 12 (COMMAND) total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB
@@ -106,7 +139,9 @@ void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
         return more.starts_with(log_text::kGroupKill) || more.starts_with(log_text::kOldContext);
       });
   fields.add("scope", is_of_group ? "group" : "machine");
-  fields.add_number("pid", digits_behind(line, "Killed process "));
+  if (line.starts_with(log_text::kAskerKill)) fields.add("chosen", "asker");
+  const std::string_view pid = digits_behind(line, "Killed process ");
+  fields.add_number("pid", pid);
   std::size_t end = line.rfind(") total-vm:");
   if (end == std::string_view::npos) end = line.rfind("), UID ");
   const std::string_view head = line.substr(0, std::min(end, line.size()));
@@ -119,12 +154,16 @@ void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
                                                                       {"page_table_bytes", "pgtables:"}};
   for (const auto& [name, key] : kSizes) fields.add_number(name, digits_behind(sizes, key), 1024);
   fields.add_number("uid", digits_behind(sizes, "UID:"));
+  const std::string_view adjustment = between(sizes, "oom_score_adj:", "");
+  fields.add("oom_score_adj", parse_i64(adjustment) ? adjustment : std::string_view());
   for (const std::string_view more : event.more) {
     if (more.starts_with(log_text::kContext)) add_oom_context(more, fields);
     if (more.starts_with(log_text::kOldContext)) add_old_context(more, fields);
     if (more.starts_with(log_text::kUsage)) add_usage(more, fields);
+    if (more.starts_with(log_text::kMachineKill) || more.starts_with(log_text::kGroupAnnouncement)) add_score(more, fields);
     add_request(more, fields);
   }
+  add_other(event, pid, fields);
 }
 
 /// "COMMAND: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), nodemask=..".

@@ -6,7 +6,7 @@
 //   count EVENT N                 events of each kind since boot, as far back as the log goes
 //   event EVENT MICROSECONDS      one of the last 64, oldest first, with its time since boot; "-": not known
 //   text LINE                     its line
-//   more LINE                     another line that belongs to it, in the kernel's order; at most five
+//   more LINE                     another line that belongs to it; at most eight
 //   end
 //
 // core/model/freebsd_log.h describes FreeBSD's lines, core/model/service_log.h those of programs. On Linux a record of
@@ -102,9 +102,9 @@ struct LogRecord {
 };
 std::optional<LogRecord> read_log_record(std::string_view bytes);
 
-/// A kill has the most lines: who needed memory, the group at its limit and its usage, the constraint, and before 5.1 the
-/// announcement.
-inline constexpr std::size_t kMaxMoreLines = 5;
+/// A kill has the most lines: who needed memory, the group at its limit and its usage, before 5.1 the announcement, the
+/// constraint; and of the table of processes the columns and the two largest.
+inline constexpr std::size_t kMaxMoreLines = 8;
 
 /// One event of a table. Borrows the table's text.
 struct LoggedEvent {

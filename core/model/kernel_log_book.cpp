@@ -2,9 +2,11 @@
 #include "core/model/kernel_log_book.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/model/kill_tasks.h"
 #include "core/model/log_fields.h"
 #include "core/model/log_privacy.h"
 #include "core/model/log_wordings.h"
@@ -14,9 +16,17 @@ namespace {
 
 constexpr std::string_view kCacheLine = "  cache: ";
 
-/// Places of the lines that precede a kill, in the kernel's order. The last is the one that readers of an older memstatd
-/// use.
-enum Before : std::uint8_t { kInvokedLine, kOldContextLine, kUsageLine, kAnnouncement, kContextLine };
+/// Places of the lines that precede a kill. Readers of an older memstatd use the first five.
+enum Before : std::uint8_t {
+  kInvokedLine,
+  kOldContextLine,
+  kUsageLine,
+  kAnnouncement,
+  kContextLine,
+  kTaskHeader,
+  kLargestTask,
+  kSecondTask
+};
 
 /// Whether the context line names the process that the kill line names. Lines of two kills may interleave.
 bool is_context_of(std::string_view context, std::string_view kill) {
@@ -68,14 +78,37 @@ bool KernelLogBook::keep_for_kill(std::string_view line) {
     assign_line(before_kill_[place], line);
     return true;
   };
+  if (line.starts_with('[')) return keep_task(line);
   if (line.starts_with(log_text::kContext)) return keep(kContextLine);
   if (line.starts_with(log_text::kOldContext)) return keep(kOldContextLine);
   if (line.starts_with(log_text::kUsage)) return keep(kUsageLine);
-  if (line.starts_with(log_text::kMachineKill) || line.starts_with("Memory cgroup out of memory: Kill process "))
-    return keep(kAnnouncement);
+  if (line.starts_with(log_text::kMachineKill) || line.starts_with(log_text::kGroupAnnouncement)) return keep(kAnnouncement);
   if (place_behind_name(line, log_text::kInvoked) == std::string_view::npos) return false;
   for (std::string& one : before_kill_) one.clear();
   return keep(kInvokedLine);
+}
+
+/// Keeps the two largest processes of the table: one of them may be the victim.
+bool KernelLogBook::keep_task(std::string_view line) {
+  if (is_task_header(line)) {
+    assign_line(before_kill_[kTaskHeader], line);
+    before_kill_[kLargestTask].clear();
+    before_kill_[kSecondTask].clear();
+    task_pages_ = {};
+    return true;
+  }
+  const auto task = read_kill_task(before_kill_[kTaskHeader], line);
+  if (!task) return false;
+  const std::uint64_t pages = saturating_sum(task->resident_pages, task->swap_pages);
+  if (pages > task_pages_[0]) {
+    before_kill_[kSecondTask].swap(before_kill_[kLargestTask]);
+    task_pages_[1] = std::exchange(task_pages_[0], pages);
+    assign_line(before_kill_[kLargestTask], line);
+  } else if (pages > task_pages_[1]) {
+    task_pages_[1] = pages;
+    assign_line(before_kill_[kSecondTask], line);
+  }
+  return true;
 }
 
 /// The first kill after a request has its lines; more processes of the same group may follow.

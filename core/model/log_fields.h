@@ -60,7 +60,9 @@ inline constexpr std::string_view kOldContext = "Task in ";                     
 inline constexpr std::string_view kUsage = "memory: usage ";                         // of the group at its limit
 inline constexpr std::string_view kMachineKill = "Out of memory: Kill process ";     // before 5.1, like the next
 inline constexpr std::string_view kGroupKill = "Memory cgroup out of memory: Kill";  // also "Killed"
-inline constexpr std::string_view kInvoked = " invoked oom-killer: ";                // behind a program's name
+inline constexpr std::string_view kGroupAnnouncement = "Memory cgroup out of memory: Kill process ";
+inline constexpr std::string_view kAskerKill = "Out of memory (oom_kill_allocating_task): ";
+inline constexpr std::string_view kInvoked = " invoked oom-killer: ";  // behind a program's name
 
 }  // namespace log_text
 }  // namespace memstat

@@ -14,12 +14,13 @@
 #include "core/model/kernel_log_book.h"
 #include "core/model/page_metrics.h"
 #include "core/source.h"
+#include "core/sources/event_log.h"
 
 namespace memstat::sources::freebsd_kernel_log {
 namespace {
 
-constexpr std::string_view kName = "freebsd_kernel_log";
 constexpr std::string_view kMessages = "kern.msgbuf";
+constexpr EventLog kLog{.source = "freebsd_kernel_log", .path = kMessages};
 
 /// The log read so far.
 class MessageReader final : public TextTableSource {
@@ -70,32 +71,19 @@ struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = std::make_unique<MessageReader>();
 };
 
-/// Views name a table after its source; for people, name the sysctl instead.
-Result<void> under_its_sysctl(Result<void> result) {
-  if (!result) result.error().path = kMessages;
-  return result;
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) {
-  return under_its_sysctl(view.open_table(kName, *state.table));
-}
+Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return under_its_sysctl(view.read_table(kName, *state.table, raw.parts[0]));
+  return read_event_log(view, kLog, *state.table, raw.parts[0]);
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
-  staging.reset({}, 0);
   LogTable table;
-  const std::string_view text = raw.parts[0].view();
-  if (const auto offset = read_log_table(text, table)) {
-    return data_error(kMessages, *offset, "the table of events is truncated or malformed");
-  }
+  if (auto parsed = parse_event_log(kLog, raw.parts[0].view(), table, staging); !parsed) return parsed;
   for (const LogEvent event : kFreeBsdLogEvents) {
     staging.statistics().add(kKernelLogEvents, table.counts[static_cast<std::size_t>(event)], {to_string(event)});
   }
   staging.statistics().add(kOomKills, table.counts[static_cast<std::size_t>(LogEvent::kOomKill)]);
-  staging.set_kernel_log(text);
   return {};
 }
 
@@ -108,7 +96,7 @@ constexpr MetricOrigin kOrigins[] = {
 }  // namespace
 
 extern const SourceDescriptor descriptor{
-    .name = "freebsd_kernel_log",
+    .name = kLog.source,
     .origin = "sysctl kern.msgbuf",
     .os = OperatingSystem::kFreeBsd,
     .origins = kOrigins,

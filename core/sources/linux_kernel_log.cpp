@@ -7,74 +7,60 @@
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
 #include "core/source.h"
+#include "core/sources/event_log.h"
 
 namespace memstat::sources::linux_kernel_log {
 namespace {
 
-constexpr std::string_view kName = "linux_kernel_log";
+constexpr EventLog kLog{.source = "linux_kernel_log", .path = KernelMessages::kPath};
 
 constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
                    "Kernel log records overwritten before memstatd could read them, since it started.");
 
-/// The log read so far.
-class LogReader final : public TextTableSource {
+class LogReader final : public EventLogReader {
  public:
   /// More than a log of 16 MiB contains; the rest is read at the next poll.
   static constexpr int kMaxRecords = 65536;
 
   Result<void> open() override { return messages_.open(); }
-  Result<void> read(Buffer& out) override {
+
+ private:
+  Result<void> add_records(bool& has_new) override {
     for (int i = 0; i < kMaxRecords; ++i) {
       const auto record = messages_.next();
       if (!record) return record.error();
       if (record->empty()) break;
       book_.add(*record);
-      size_ = 0;
+      has_new = true;
     }
-    // The table stays in the buffer that the caller hands over at each read.
-    if (size_ != 0 && out.size() == size_) return {};
-    book_.write(out);
-    size_ = out.size();
     return {};
   }
+  void write(Buffer& out) override { book_.write(out); }
 
- private:
   KernelMessages messages_;
   KernelLogBook book_;
-  std::size_t size_ = 0;  // of the table as last written; 0: a record was added since
 };
 
 struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = std::make_unique<LogReader>();
 };
 
-/// Views name a table after its source; for people, name the path instead.
-Result<void> under_its_path(Result<void> result) {
-  if (!result) result.error().path = KernelMessages::kPath;
-  return result;
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return under_its_path(view.open_table(kName, *state.table)); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return under_its_path(view.read_table(kName, *state.table, raw.parts[0]));
+  return read_event_log(view, kLog, *state.table, raw.parts[0]);
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
-  staging.reset({}, 0);
   LogTable table;
-  const std::string_view text = raw.parts[0].view();
-  if (const auto offset = read_log_table(text, table)) {
-    return data_error(KernelMessages::kPath, *offset, "the table of events is truncated or malformed");
-  }
+  if (auto parsed = parse_event_log(kLog, raw.parts[0].view(), table, staging); !parsed) return parsed;
   StagedStatistics& statistics = staging.statistics();
   for (const LogEvent event : kLinuxLogEvents) {
     const auto number = static_cast<std::size_t>(event);
     if (table.has_count[number]) statistics.add(kKernelLogEvents, table.counts[number], {to_string(event)});
   }
   statistics.add(kKernelLogLost, table.lost);
-  staging.set_kernel_log(text);
   return {};
 }
 
@@ -86,8 +72,8 @@ constexpr MetricOrigin kOrigins[] = {
 }  // namespace
 
 extern const SourceDescriptor descriptor{
-    .name = "linux_kernel_log",
-    .origin = KernelMessages::kPath,
+    .name = kLog.source,
+    .origin = kLog.path,
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
     .needs = "CAP_SYSLOG",

@@ -7,6 +7,7 @@
 //   memory.high     N, or "max"          memory.failcnt                   N
 //   memory.events   "KEY N" a line       memory.oom_control               "KEY N" a line; oom_kill since 4.13
 //   memory.stat     "KEY N" a line       memory.stat                      "total_KEY N" a line with the groups below
+//   memory.peak     N (5.19)             memory.max_usage_in_bytes        N
 //   pids.current    N                    memory.kmem.usage_in_bytes       N
 //   pids.max        N, or "max"          memory.kmem.tcp.usage_in_bytes   N
 //   memory.pressure core/parse/pressure.h  memory.kmem.failcnt            N
@@ -228,6 +229,7 @@ class Parser {
         {"memory.max", false, [](Parser& parser) { return parser.take_limit(); }},
         {"memory.high", false, [](Parser& parser) { return parser.take_bound(kMemcgHighBytes); }},
         {"memory.events", false, [](Parser& parser) { return parser.take_events(); }},
+        {"memory.peak", false, [](Parser& parser) { return parser.take_number(kMemcgPeakBytes); }},
         {"memory.stat", false, [](Parser& parser) { return parser.take_parts(kParts2); }},
         {"pids.current", false, [](Parser& parser) { return parser.take_number(kMemcgTasks); }},
         {"pids.max", false, [](Parser& parser) { return parser.take_bound(kMemcgTasksLimit); }},
@@ -246,6 +248,7 @@ class Parser {
         {"memory.usage_in_bytes", true, [](Parser& parser) { return parser.take_figure(Field::kBytes); }},
         {"memory.limit_in_bytes", true, [](Parser& parser) { return parser.take_limit(); }},
         {"memory.failcnt", true, [](Parser& parser) { return parser.take_hits(); }},
+        {"memory.max_usage_in_bytes", true, [](Parser& parser) { return parser.take_number(kMemcgPeakBytes); }},
         {"memory.oom_control", true, [](Parser& parser) { return parser.take_kills(); }},
         {"memory.stat", true, [](Parser& parser) { return parser.take_parts(kParts1); }},
         {"memory.kmem.usage_in_bytes", true, [](Parser& parser) { return parser.take_part("kernel", parser.kernel_); }},
@@ -473,6 +476,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgAnonymousBytes, "memory.stat: anon (v1: total_rss)"},
     {kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
     {kMemcgHighBytes, "memory.high (v1: none)"},
+    {kMemcgPeakBytes, "memory.peak (v1: memory.max_usage_in_bytes)"},
     {kMemcgTasks, "pids.current (v1: none)"},
     {kMemcgTasksLimit, "pids.max (v1: none)"},
     {kMemcgLocalEvents, "memory.events.local (v1: none)"},

@@ -7,73 +7,61 @@
 #include "core/model/kernel_log.h"
 #include "core/model/service_log.h"
 #include "core/source.h"
+#include "core/sources/event_log.h"
 
 namespace memstat::sources::linux_service_log {
 namespace {
 
-constexpr std::string_view kName = "linux_service_log";
+constexpr EventLog kLog{.source = "linux_service_log", .path = JournalMessages::kPath};
 
 constexpr SystemMetric kProgramKills =
     counter_metric("memstat_program_kills_total", Tier::kDefault,
                    "Kills by programs such as systemd-oomd and earlyoom for lack of memory, since boot as far as the "
                    "journal's current file goes back.");
 
-/// The messages read so far.
-class ServiceLogReader final : public TextTableSource {
+class ServiceLogReader final : public EventLogReader {
  public:
   /// The rest is read at the next poll.
   static constexpr int kMaxMessages = 4096;
 
   Result<void> open() override { return messages_.open(); }
-  Result<void> read(Buffer& out) override {
+
+ private:
+  Result<void> add_records(bool& has_new) override {
     if (auto followed = messages_.follow(); !followed) return followed;
     for (int i = 0; i < kMaxMessages; ++i) {
       const auto message = messages_.next();
       if (!message) return message.error();
       if (message->unit.empty()) break;
       book_.add(message->unit, message->time_us, message->text);
-      size_ = 0;
+      has_new = true;
     }
-    // The table stays in the buffer that the caller hands over at each read.
-    if (size_ != 0 && out.size() == size_) return {};
-    book_.finish();
-    book_.write(out);
-    size_ = out.size();
     return {};
   }
+  void write(Buffer& out) override {
+    book_.finish();
+    book_.write(out);
+  }
 
- private:
   JournalMessages messages_{killer_units(), kUnitOomdKill};
   ServiceLogBook book_;
-  std::size_t size_ = 0;  // of the table as last written; 0: a message was added since
 };
 
 struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = std::make_unique<ServiceLogReader>();
 };
 
-/// Views name a table after its source; for people, name the journal or its file instead.
-Result<void> of_journal(Result<void> result) {
-  if (!result && result.error().path == kName) result.error().path = JournalMessages::kPath;
-  return result;
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return of_journal(view.open_table(kName, *state.table)); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return of_journal(view.read_table(kName, *state.table, raw.parts[0]));
+  return read_event_log(view, kLog, *state.table, raw.parts[0]);
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
-  staging.reset({}, 0);
   LogTable table;
-  const std::string_view text = raw.parts[0].view();
-  if (const auto offset = read_log_table(text, table)) {
-    return data_error(JournalMessages::kPath, *offset, "the table of kills is truncated or malformed");
-  }
+  if (auto parsed = parse_event_log(kLog, raw.parts[0].view(), table, staging); !parsed) return parsed;
   constexpr auto kKill = static_cast<std::size_t>(LogEvent::kProgramKill);
   if (table.has_count[kKill]) staging.statistics().add(kProgramKills, table.counts[kKill]);
-  staging.set_kernel_log(text);
   return {};
 }
 
@@ -87,8 +75,8 @@ constexpr std::string_view kReopened[] = {"/run/log/journal", "/var/log/journal"
 }  // namespace
 
 extern const SourceDescriptor descriptor{
-    .name = "linux_service_log",
-    .origin = JournalMessages::kPath,
+    .name = kLog.source,
+    .origin = kLog.path,
     .os = OperatingSystem::kLinux,
     .origins = kOrigins,
     .max_files = JournalMessages::kDirectories.size(),

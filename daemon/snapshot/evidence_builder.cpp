@@ -401,8 +401,26 @@ void add_growth(const Snapshot& snapshot, const History& history, Evidence& evid
 
 namespace {
 
-KillEvidence kill_of(const LoggedEvent& event) {
+/// Adds a field about the score, the nodes or the other processes.
+void add_decision(const LogField& field, double number, double page_bytes, KillEvidence& kill, TaskEvidence& other) {
+  const auto adjustment = [&] { return static_cast<double>(parse_i64(field.value).value_or(0)); };
+  if (field.name == "score") kill.score = number;
+  if (field.name == "oom_score_adj") kill.oom_score_adj = adjustment();
+  if (field.name == "chosen") kill.had_asked = true;
+  if (field.name == "gfp_mask") kill.is_of_fault = field.value == "0x0";
+  if (field.name == "cpuset") kill.cpuset = make_label_text(field.value);
+  if (field.name == "allowed_nodes" && kill.nodes.empty()) kill.nodes = field.value;
+  if (field.name == "policy_nodes") kill.nodes = make_label_text(field.value);
+  if (field.name == "other_pid") other.pid = parse_u64(field.value).value_or(0);
+  if (field.name == "other_command") other.command = make_label_text(field.value);
+  if (field.name == "other_resident_pages") other.resident_bytes = number * page_bytes;
+  if (field.name == "other_swap_pages") other.swap_bytes = number * page_bytes;
+  if (field.name == "other_oom_score_adj") other.oom_score_adj = adjustment();
+}
+
+KillEvidence kill_of(const LoggedEvent& event, double page_bytes) {
   KillEvidence kill;
+  TaskEvidence other;
   for (LogField& field : fields_of(event)) {
     const std::uint64_t number = field.is_number ? parse_u64(field.value).value_or(0) : 0;
     if (field.name == "scope") kill.is_of_group = field.value == "group";
@@ -416,7 +434,9 @@ KillEvidence kill_of(const LoggedEvent& event) {
     if (field.name == "gfp") kill.gfp = make_label_text(field.value);
     if (field.name == "order") kill.is_requested = field.value == "-1";
     if (field.name == "group_limit_bytes") kill.limit_bytes = static_cast<double>(number);
+    add_decision(field, static_cast<double>(number), page_bytes, kill, other);
   }
+  if (other.pid != 0) kill.other = std::move(other);
   return kill;
 }
 
@@ -471,7 +491,7 @@ void EvidenceBuilder::add_event(const LoggedEvent& event, Evidence& evidence) {
     return;
   }
   if (event.event == LogEvent::kOomKill && (!is_timed || event.has_time)) {
-    evidence.kills.push_back(kill_of(event));
+    evidence.kills.push_back(kill_of(event, evidence.page_bytes));
     if (is_timed) evidence.kills.back().seconds_ago = ago;
   }
   const bool has_time = is_timed && event.has_time;

@@ -123,9 +123,9 @@ def groups(reading, add, _):
     for directory in sorted({path.rpartition("/")[0] for path in paths}):
         name = directory.removeprefix(root) or "/"
 
-        def number(file, directory=directory):
+        def number(file, unlimited=None, directory=directory):
             text = reading.text(f"{directory}/{file}").strip()
-            return int(text) if text.isdigit() else None
+            return int(text) if text.isdigit() else unlimited if text == "max" else None
 
         def events(file, directory=directory):
             if file == "memory.pressure":
@@ -145,6 +145,8 @@ def group_2(name, number, events, add):
     add.type("memcg", name, bytes=number("memory.current"), limit_bytes=number("memory.max"), sleeps_total=waits,
              failures_total=happened.get("oom"))
     add("memstat_memcg_high_bytes", number("memory.high"), group=name)
+    if number("memory.max", "max") != "max" or number("memory.high", "max") != "max":
+        add("memstat_memcg_peak_bytes", number("memory.peak"), group=name)
     add("memstat_memcg_tasks", number("pids.current"), group=name)
     add("memstat_memcg_tasks_limit", number("pids.max"), group=name)
     slow_2(name, number, events, add)
@@ -177,6 +179,8 @@ def slow_2(name, number, events, add):
 
 def group_1(name, number, events, add):
     limit = number("memory.limit_in_bytes")
+    if limit is None or limit < UNLIMITED:
+        add("memstat_memcg_peak_bytes", number("memory.max_usage_in_bytes"), group=name)
     kills = events("memory.oom_control").get("oom_kill")
     add("memstat_memcg_oom_waiting", events("memory.oom_control").get("under_oom"), group=name)
     add("memstat_memcg_kernel_limit_hits_total", number("memory.kmem.failcnt"), group=name)

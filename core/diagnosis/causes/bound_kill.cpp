@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/diagnosis/cause.h"
+#include "core/diagnosis/kill_words.h"
 #include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
 
@@ -18,18 +19,21 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  "A process was killed for lack of memory on the nodes to which it is bound by " +
                                      std::string(kill.constraint == "cpuset" ? "its cpuset" : "its memory policy"));
-  finding.fact(
-      {.text = short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ") had " + bytes_text(kill.program_bytes),
-       .source = "linux_kernel_log",
-       .value = kill.program_bytes});
+  finding.killed = process_words(kill.command, kill.pid);
+  finding.killer = "kernel";
+  finding.fact({.text = finding.killed + " had " + bytes_text(kill.program_bytes),
+                .source = "linux_kernel_log",
+                .value = kill.program_bytes});
+  add_decision(kill, finding);
   if (evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " available on the machine",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }
-  finding.by("process", short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ")");
+  finding.by("process", finding.killed);
   if (kill.group.size() > 1) finding.by("group", kill.group);
-  finding.leads_to("It may not use memory of other nodes.")
+  const std::string prevention = prevention_on_nodes(evidence, kill);
+  finding.leads_to("It may not use memory of other nodes." + (prevention.empty() ? "" : " " + prevention))
       .then("numastat -m")
       .then("cat " + (kill.group.size() > 1 ? shell_word("/sys/fs/cgroup" + kill.group + "/cpuset.mems.effective")
                                             : std::string("/sys/fs/cgroup/cpuset.mems.effective")));

@@ -2,11 +2,11 @@
 // Processes that the kernel killed for lack of memory, of the machine or of a control group.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
+#include "core/diagnosis/kill_words.h"
 #include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
 #include "core/diagnosis/zones.h"
@@ -85,16 +85,16 @@ void note_end(const Evidence& evidence, std::string_view group, const KillEviden
   finding.facts.front().text += last_time_text(ago);
 }
 
-std::string process_of(const KillEvidence& victim) {
-  return short_name(victim.command) + " (pid " + std::to_string(victim.pid) + ")";
-}
+std::string process_of(const KillEvidence& victim) { return process_words(victim.command, victim.pid); }
 
+/// The victim, why it was chosen, and who was not.
 void add_victim(const KillEvidence& victim, Finding& finding) {
   finding.killed = process_of(victim);
   finding.fact(
       {.text = "the last victim was " + finding.killed + " with " + bytes_text(victim.program_bytes) + " of program memory",
        .source = "linux_kernel_log",
        .value = victim.program_bytes});
+  add_decision(victim, finding);
 }
 
 /// The groups at their limits in the log's recent kills, without duplicates: `group` and those below it.
@@ -128,13 +128,26 @@ Limit limit_of(const Evidence& evidence, std::string_view group, const std::vect
   return Limit::kOwn;
 }
 
-/// A command that raises the limit by half; "": there is none.
-std::string raise_command(const Evidence& evidence, std::string_view group, const std::optional<double>& limit) {
-  if (!limit || evidence.type(Allocator::kMemcg, group) == nullptr) return {};
-  constexpr double kMiB = 1U << 20U;
-  const auto mib = static_cast<std::uint64_t>(std::ceil(1.5 * *limit / kMiB));
-  return "echo " + std::to_string(mib) + "M > " +
-         group_file(evidence, group, is_version_1(evidence) ? "/memory.limit_in_bytes" : "/memory.max");
+/// A command that raises the limit; "": there is none.
+std::string raise_command(const Evidence& evidence, const GroupAtLimit& group) {
+  if (group.limit_bytes <= 0 || evidence.type(Allocator::kMemcg, group.group) == nullptr) return {};
+  return "echo " + std::to_string(wider_limit_mib(evidence, group)) + "M > " +
+         group_file(evidence, group.group, is_version_1(evidence) ? "/memory.limit_in_bytes" : "/memory.max");
+}
+
+/// Follows what the kill leads to.
+void add_prevention(const std::string& text, Finding& finding) {
+  if (!text.empty()) finding.effect += " " + text;
+}
+
+/// The highest use of the group, where the kernel has it.
+void add_peak(const Evidence& evidence, std::string_view group, const std::optional<double>& limit, Finding& finding) {
+  const MetricEvidence* const peak = evidence.sample(kGroupPeak, group);
+  if (peak == nullptr) return;
+  finding.fact({.text = bytes_text(peak->value) + " at most since it was created",
+                .source = std::string(kGroupPeak),
+                .value = peak->value,
+                .limit = limit});
 }
 
 /// `group` is the innermost one that is read. The log also names groups below it, and those that were removed with their
@@ -169,14 +182,19 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
                   .limit = limit});
     finding.bytes = *type->bytes;
   }
+  add_peak(evidence, limiting, limit, finding);
   const KillEvidence* const victim = last_victim(evidence, true, limiting);
   if (victim != nullptr) add_victim(*victim, finding);
+  const double logged_limit = victim == nullptr || victim->limit_group != limiting ? 0 : victim->limit_bytes;
+  const GroupAtLimit at_limit{
+      .group = limiting, .limit_bytes = whose == Limit::kOwn ? limit.value_or(logged_limit) : 0, .kill = victim};
   finding.leads_to(
       whose == Limit::kBelow && logged.empty()
           ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
           : "The killed process is only the victim. The cause is what grew in the group.");
+  add_prevention(prevention_at_limit(evidence, at_limit), finding);
   finding.then("journalctl -k --since -1h --grep oom -n 50");
-  if (const std::string command = raise_command(evidence, limiting, limit); !command.empty()) finding.then(command);
+  if (const std::string command = raise_command(evidence, at_limit); !command.empty()) finding.then(command);
   finding.then(evidence.type(Allocator::kMemcg, group) == nullptr
                    ? std::string("memstatctl events")
                    : "memstatctl show " + shell_word("memcg/" + std::string(group)));
@@ -216,6 +234,7 @@ void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& f
   finding.bytes = victim->limit_bytes;
   finding.by("process", process_of(*victim));
   finding.leads_to("The killed process is only the victim. The cause is what grew in its group.");
+  add_prevention(prevention_at_limit(evidence, {.group = {}, .limit_bytes = victim->limit_bytes, .kill = victim}), finding);
   finding.then("journalctl -k --since -1h --grep oom -n 50").then("memstatctl types --allocator memcg --sort failures");
   note_end(evidence, {}, victim, finding);
 }
@@ -414,8 +433,10 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   }
   finding.bytes = evidence.total_bytes;
   finding.leads_to("The kernel kills the largest process, which is not always the cause.");
+  const KillEvidence* const victim = last_victim(evidence, false);
+  if (victim != nullptr) add_prevention(prevention_on_machine(evidence, *victim), finding);
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
-  note_end(evidence, {}, last_victim(evidence, false), finding);
+  note_end(evidence, {}, victim, finding);
 }
 
 void look_at_requested(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -473,7 +494,10 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kPastNeeds{kKills, kLogEvents};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 15> kUses{kLogEvents,
+constexpr std::array<std::string_view, 18> kUses{kLogEvents,
+                                                 kGroupPeak,
+                                                 kSwapTotal,
+                                                 kSwapFree,
                                                  "who/group-limits",
                                                  kGroupEvents,
                                                  kLocalEvents,

@@ -37,6 +37,33 @@ std::string_view service_of(std::string_view program) {
   return program == "kubelet" ? "kubelet -u k3s" : program;  // whichever runs it
 }
 
+/// The settings by which a program decides.
+struct ProgramSettings {
+  std::string_view program;
+  std::string_view settings;
+};
+constexpr std::array<ProgramSettings, 5> kSettings{
+    {{"systemd-oomd", "oomd.conf, and ManagedOOMMemoryPressureLimit= of the unit"},
+     {"oomd", "the rules in its configuration"},
+     {"earlyoom", "its options -m and -s"},
+     {"nohang", "its configuration"},
+     {"kubelet", "its thresholds evictionHard and evictionSoft"}}};
+
+/// "What would have prevented it: ..."; "": the program is not one of these.
+std::string prevention_of(const Evidence& evidence, const ProgramKillEvidence& kill) {
+  constexpr double kMuch = 0.25;
+  const auto* const found = std::find_if(kSettings.begin(), kSettings.end(),
+                                         [&](const ProgramSettings& one) { return one.program == kill.program; });
+  if (found == kSettings.end()) return {};
+  std::string text =
+      "What would have prevented it: other limits of " + kill.program + " (" + std::string(found->settings) + ")";
+  if (evidence.share(kill.bytes) >= kMuch) {
+    text +=
+        ", or less memory for the victim, which held " + bytes_text(kill.bytes) + " of " + bytes_text(evidence.total_bytes);
+  }
+  return text + ".";
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (evidence.program_kills.empty()) return;
   const auto is_recent = [&](const ProgramKillEvidence& kill) {
@@ -75,6 +102,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   finding.is_past = !is_now;
   finding.is_paused = is_now && last.seconds_ago && ended(evidence, Count{.recent = 1, .still = *last.seconds_ago});
   finding.leads_to("A program decided this by its own limits, and not the kernel: memory need not have run out.");
+  if (const std::string prevention = prevention_of(evidence, last); !prevention.empty()) finding.effect += " " + prevention;
   finding.then("memstatctl events").then("journalctl --since -1h -n 50 -u " + std::string(service_of(last.program)));
   if (last.program == "systemd-oomd") finding.then("oomctl");
 }

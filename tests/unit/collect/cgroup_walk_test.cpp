@@ -313,6 +313,37 @@ TEST_F(ControlGroups, PressureAndSwapAreReadInTurnAndElseAsTheyWere) {
   EXPECT_EQ(bundle_.view().find("/b/memory.pressure"), std::string_view::npos);
 }
 
+TEST_F(ControlGroups, TheHighestUsageIsReadAtFirstAndAfterKillsOnly) {
+  make_root2();
+  for (const char* group : {"/a", "/b"}) {
+    make2(group);
+    write(std::string(group) + "/memory.peak", "7\n");
+  }
+  write("/b/memory.max", "max\n");
+  write("/b/memory.high", "max\n");
+  const auto set_kills = [&](int kills) {
+    write_text(directory_.file("proc/vmstat"), "oom_kill " + std::to_string(kills) + "\n");
+  };
+  set_kills(5);
+  LiveRootedView live(*view_);
+  std::size_t reads = 0;
+  view_->before = [&](std::string_view path) { reads += path.ends_with("/memory.peak") ? 1U : 0U; };
+  const auto read_live = [&] { ASSERT_TRUE(read_control_groups(live, bounds_, state_, bundle_)); };
+  read_live();
+  EXPECT_EQ(reads, 1U) << "of the group with a limit";
+  for (int i = 0; i < 3; ++i) read_live();  // a kill before the first read may not be in its group yet
+  const std::size_t calm = reads;
+  for (int i = 0; i < 20; ++i) read_live();
+  EXPECT_EQ(reads, calm);
+  EXPECT_NE(bundle_.view().find("/a/memory.peak"), std::string_view::npos) << "as it was";
+  EXPECT_EQ(bundle_.view().find("/b/memory.peak"), std::string_view::npos);
+  write("/a/memory.peak", "9\n");
+  set_kills(6);
+  read_live();
+  EXPECT_EQ(reads, calm + 1);
+  EXPECT_NE(bundle_.view().find("9\n"), std::string_view::npos);
+}
+
 TEST_F(ControlGroups, FilesThatNoGroupHasAreLookedForOnce) {
   make_root2();
   make2("/a");

@@ -78,7 +78,9 @@ TEST(KernelLog, DistinguishesAnEventFromTheNamesInIt) {
 TEST(KernelLog, HasTheFieldsOfAKill) {
   EXPECT_EQ(fields(LogEvent::kOomKill, kKill, kContext),
             "scope=group pid=14017 command=py (x) y total_vm_bytes=84340736 anonymous_bytes=15831040 file_bytes=3801088 "
-            "shared_bytes=4096 page_table_bytes=102400 uid=1000 constraint=memcg group=/a victim_group=/a/b c");
+            "shared_bytes=4096 page_table_bytes=102400 uid=1000 oom_score_adj=0 constraint=memcg cpuset=/ allowed_nodes=0 "
+            "group=/a "
+            "victim_group=/a/b c");
   EXPECT_EQ(fields(LogEvent::kOomKill, "Out of memory: Killed process 7 (x) total-vm:0kB",
                    "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task_memcg=/,task=x,pid=7,uid=0"),
             "scope=machine pid=7 command=x total_vm_bytes=0 constraint=none victim_group=/");

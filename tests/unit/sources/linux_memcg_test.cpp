@@ -80,7 +80,9 @@ TEST_F(LinuxMemcg, TakesPressureSwapAndWhatHappenedInTheGroupItself) {
              {"/a/memory.swap.events", "high 1\nmax 2\nfail 3\n"},
              {"/a/memory.events.local", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
              {"/a/cgroup.stat", "nr_descendants 8\nnr_subsys_memory 7\nnr_dying_descendants 9\n"},
-             {"/b/memory.swap.max", "max\n"}}));
+             {"/b/memory.swap.max", "max\n"},
+             {"/c/memory.peak", "12288\n"}}));
+  EXPECT_EQ(shown("peak_bytes"), "/c=12288");
   const auto seconds = values_of(staging_, metric_named("memstat_memcg_pressure_stall_seconds_total"));
   EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,some")), 1.5);
   EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,full")), 0.5);
@@ -97,8 +99,10 @@ TEST_F(LinuxMemcg, OfVersion1HasWaitingTasksAndLimitsOfKernelMemoryAndSwap) {
                      {"/a/memory.memsw.usage_in_bytes", "4096\n"},
                      {"/a/memory.memsw.limit_in_bytes", "8192\n"},
                      {"/a/memory.memsw.failcnt", "3\n"},
+                     {"/a/memory.max_usage_in_bytes", "12288\n"},
                      {"/b/memory.memsw.limit_in_bytes", "9223372036854771712\n"}},
                     "1\n"));
+  EXPECT_EQ(shown("peak_bytes"), "/a=12288");
   EXPECT_EQ(shown("oom_waiting"), "/a=1");
   EXPECT_EQ(shown("kernel_limit_hits_total"), "/a=7");
   EXPECT_EQ(shown("memory_and_swap_bytes"), "/a=4096");

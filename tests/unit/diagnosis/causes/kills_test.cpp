@@ -23,6 +23,34 @@ TEST(Kills, OfAGroupAreTheDeepestGroups) {
   EXPECT_EQ(found[0].who.at(0).name, "/a/job");
 }
 
+TEST(Kills, OfAGroupHaveItsPeakTheReasonAndALimitThatIsAboveThePeak) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  TypeEvidence& job = machine.type(Allocator::kMemcg, "/a/job");
+  job.failures.recent = 1;
+  job.limit_bytes = 16 * EvidenceOfMachine::kMiB;
+  machine.moved("memstat_memcg_events_total", 1, {"/a/job", "oom"});
+  machine.moved("memstat_memcg_events_total", 1, {"/a/job", "oom_kill"});
+  machine.metric("memstat_memcg_peak_bytes", 30 * EvidenceOfMachine::kMiB, {"/a/job"});
+  machine.evidence.kills = {{.command = "db",
+                             .constraint = "memcg",
+                             .group = "/a/job",
+                             .limit_group = "/a/job",
+                             .pid = 7,
+                             .program_bytes = 9 * EvidenceOfMachine::kMiB,
+                             .is_of_group = true,
+                             .seconds_ago = 2,
+                             .oom_score_adj = 5}};
+  const Finding finding = machine.find().at(0);
+  std::string facts;
+  for (const Fact& fact : finding.facts) facts += fact.text + "\n";
+  EXPECT_NE(facts.find("30 MiB at most since it was created\n"), std::string::npos) << facts;
+  EXPECT_NE(facts.find("because group /a/job was at its limit; its oom_score_adj was 5\n"), std::string::npos) << facts;
+  EXPECT_NE(finding.effect.find("a limit above the 30 MiB that the group has had at most"), std::string::npos)
+      << finding.effect;
+  EXPECT_EQ(finding.next.at(1), "echo 30M > /sys/fs/cgroup/a/job/memory.max");
+}
+
 TEST(Kills, AGroupThatFoundRoomAgainIsNone) {
   EvidenceOfMachine machine;
   machine.metric("memstat_oom_kills_total", 5);

@@ -28,6 +28,14 @@ TEST(ProgramKills, NamesTheProgramTheVictimAndTheReason) {
   EXPECT_EQ(finding.facts.at(1).text, "earlyoom: at or below SIGTERM limits: mem 10.00%, swap 10.00%");
   EXPECT_EQ(finding.next.at(1), "journalctl --since -1h -n 50 -u earlyoom");
   EXPECT_FALSE(finding.is_past);
+  EXPECT_TRUE(
+      finding.effect.ends_with("What would have prevented it: other limits of earlyoom (its options -m and -s), or less "
+                               "memory for the victim, which held 4 GiB of 16 GiB."))
+      << finding.effect;
+  machine.evidence.program_kills[0].bytes = 64 * kMiB;
+  EXPECT_TRUE(machine.find()[0].effect.ends_with("(its options -m and -s).")) << "the victim held little";
+  machine.evidence.program_kills[0].program = "a later one";
+  EXPECT_EQ(machine.find()[0].effect.find("prevented"), std::string::npos);
 }
 
 TEST(ProgramKills, NamesAGroup) {
