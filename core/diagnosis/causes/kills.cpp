@@ -325,6 +325,13 @@ bool has_freed_other_memory(const Evidence& evidence) {
   return kills >= 2 && evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kMuch;
 }
 
+/// Whether the victim held much of the memory, and no other part has more. What it releases is available a moment later.
+bool held_the_memory(const Evidence& evidence, const KillEvidence* victim, const std::optional<LargestPart>& part) {
+  constexpr double kMuch = 0.25;
+  if (victim == nullptr || evidence.share(victim->program_bytes) < kMuch) return false;
+  return !part || part->name == "anonymous" || part->bytes <= victim->program_bytes;
+}
+
 /// Finds what took the memory. If killing freed much memory, it was program memory, of the victim or of its kind, unless
 /// another part has grown by more. Otherwise it is the largest part now.
 void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
@@ -332,7 +339,7 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   if (victim != nullptr) add_victim(*victim, finding);
   const bool made_room = evidence.available_bytes && evidence.share(available_without_arc(evidence)) >= 0.1;
   const auto part = largest_part(evidence);
-  if (part && (!made_room || has_outgrown(*part, victim))) {
+  if (part && (has_outgrown(*part, victim) || (!made_room && !held_the_memory(evidence, victim, part)))) {
     const bool is_unaccounted = part->name == "unaccounted";
     finding.is_about(kAccountAllocator, part->name);
     finding.fact({.text = is_unaccounted
@@ -403,14 +410,23 @@ void add_contradicted(const Evidence& evidence, const Cause& cause, double kills
   finding.then("journalctl -k --since -1h --grep 'invoked oom-killer|sysrq|Killed process' -n 20");
 }
 
-void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
+/// Recent kills for the whole machine. The machine's counter includes those at limits of groups, as the log says.
+double kills_of_machine(const Evidence& evidence, bool is_logged) {
+  const auto of_groups = std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
+    return kill.is_of_group && is_recent(evidence, kill);
+  });
   const double kills = recent_kills(evidence) - static_cast<double>(requested_kills(evidence));
-  if (kills <= 0) return;
+  return is_logged && kills > 0 ? std::max(1.0, kills - static_cast<double>(of_groups)) : kills;
+}
+
+void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
   });
   const bool is_logged =
       last_victim(evidence, false) != nullptr;  // a kill for the whole machine, in addition to those in groups
+  const double kills = kills_of_machine(evidence, is_logged);
+  if (kills <= 0) return;
   const bool is_unnamed = std::any_of(evidence.kills.begin(), evidence.kills.end(),
                                       [&](const KillEvidence& kill) { return is_in_unnamed_group(evidence, kill); });
   if (!is_logged && (is_of_group || is_unnamed || was_never_short(evidence) || !logged_groups(evidence, "/").empty()))
