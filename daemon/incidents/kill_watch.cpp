@@ -50,13 +50,13 @@ bool KillWatch::kernel_has_killed() {
 
 void KillWatch::run() {
   name_thread("memstatd-kills");
-  bool is_journal_resting = false;  // its other messages are many, and read together
+  bool is_journal_resting = false;
   while (log_ || programs_.descriptor() >= 0) {
     const int journal = is_journal_resting ? -1 : programs_.descriptor();
     std::array<pollfd, 3> waiting{{{.fd = reading_end_.get(), .events = POLLIN, .revents = 0},
                                    {.fd = log_.get(), .events = POLLIN, .revents = 0},
                                    {.fd = journal, .events = POLLIN, .revents = 0}}};
-    if (::poll(waiting.data(), waiting.size(), is_journal_resting ? kRestMs : -1) < 0 && errno != EINTR) return;
+    if (::poll(waiting.data(), waiting.size(), is_journal_resting ? kJournalRestMs : -1) < 0 && errno != EINTR) return;
     if (waiting[0].revents != 0) return;
     is_journal_resting = waiting[2].revents != 0;
     const bool is_by_kernel = waiting[1].revents != 0 && kernel_has_killed();

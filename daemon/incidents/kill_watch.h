@@ -31,6 +31,8 @@ class KillWatch {
 
  private:
   static constexpr int kRestMs = 2000;
+  static constexpr int kJournalRestMs =
+      250;  // other messages are many, and the line of a kill follows others of its program
   void run();
   bool kernel_has_killed();
 

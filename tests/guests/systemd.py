@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """memstatd's Debian package under a real systemd: a Debian 12 that QEMU boots, without KVM, with systemd as its first process.
 
-    tests/guests/systemd.py [--part service|installed] [--kernel KERNEL] [--verbose]
+    tests/guests/systemd.py [--part service|installed|kills] [--kernel KERNEL] [--rounds N] [--verbose]
 
 Makes the package of build/ (memstatd and memstatctl must be built), and with mmdebstrap a root with systemd and what the package depends on, which is
 kept below build/guests/systemd. In the guest a script installs the package with dpkg and prints an answer for each thing that it looks at. Part service
 (systemd_guest.sh): the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge. Part
 installed (systemd_installed.sh): what the service may read as installed and with the drop-ins that ship as examples, whether an alert of the shipped rules
-fires in a Prometheus outside, and scrapes from another network namespace. What is wrong is printed with the end of the journal. Needs mmdebstrap,
+fires in a Prometheus outside, and scrapes from another network namespace. Part kills (systemd_kills.sh): in each of N rounds, which take a minute or
+two, three kills by the kernel, earlyoom, nohang or systemd-oomd, and their incidents. What is wrong is printed with the end of the journal. Needs mmdebstrap,
 qemu-system-x86 and busybox-static. Exit status: 0 all good, 1 something is wrong, 77 what it needs is not there. It takes some minutes, so it is not part of tests/run.
 """
 import argparse
@@ -33,7 +34,8 @@ import bare_system  # noqa: E402
 ROOT = HERE.parents[1]
 PLACE = ROOT / "build/guests/systemd"
 BASE = ("systemd", "systemd-sysv", "iproute2")
-PARTS = {"service": "systemd_guest.sh", "installed": "systemd_installed.sh"}
+PARTS = {"service": "systemd_guest.sh", "installed": "systemd_installed.sh", "kills": "systemd_kills.sh"}
+KILLERS = ("earlyoom", "nohang", "systemd-oomd", "python3-minimal")
 MODULES = ("e1000", "veth")
 LEFT_OUT = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "usr/share/zoneinfo/", "var/cache/apt/", "var/lib/apt/")
 CONSOLE_PRINTS_ANSWERS_ONLY = "systemd.show_status=no systemd.log_target=journal"
@@ -88,11 +90,12 @@ def files_of(tar):
     return files
 
 
-def additions(package, library, part, kernel):
+def additions(package, library, part, kernel, rounds, work):
     """The files that the test adds to the root directory."""
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
     modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if (path := kernel.module(name))}
-    return modules | {
+    kills = {"hog": (0o100755, machine.provoke_program(work).read_bytes()), "rounds": (0o100644, b"%d\n" % rounds)} if part == "kills" else {}
+    return modules | kills | {
         "usr/bin/busybox": (0o100755, pathlib.Path(machine.BUSYBOX).read_bytes()),
         "systemd_test.sh": (0o100755, (HERE / PARTS[part]).read_bytes()),
         "systemd_functions.sh": (0o100644, (HERE / "systemd_functions.sh").read_bytes()),
@@ -115,7 +118,7 @@ def run_guest(kernel, tar, added, part):
     """(the console, a description of the system)."""
     files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
     with systemd_outside.outside() if part == "installed" else contextlib.nullcontext() as watch:
-        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=3000), watch)
+        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=2048 if part == "kills" else 1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=6000), watch)
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 
@@ -123,6 +126,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
     parser.add_argument("--part", default="service", choices=PARTS, help="what to test (service)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of three kills each (3)")
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()
     reason = machine.missing(options.kernel) or (systemd_outside.missing() if options.part == "installed" else "")
@@ -138,12 +142,12 @@ def main():
         try:
             package, names = make_package(work / "package")
             library = make_library(work)
-            tar = make_root(names)
+            tar = make_root(sorted({*names, *(KILLERS if options.part == "kills" else ())}))
             kernel = kernels.find(options.kernel)
         except kernels.Missing as missing:
             print(missing)
             return 77
-        added = additions(package, library, options.part, kernel)
+        added = additions(package, library, options.part, kernel, options.rounds, work)
         console, what = run_guest(kernel, tar, added, options.part)
     lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
     answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
