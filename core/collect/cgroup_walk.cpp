@@ -412,8 +412,9 @@ class Walk {
   Result<void> add_peak() {
     const std::string_view file = is_version_1_ ? kPeak1 : kPeak2;
     if (!has_limit_) return {};
-    const bool is_wanted_now = !may_be_old_ || (state_.are_kills_new && state_.kills);
-    if (!is_wanted_now) return state_.hierarchy.has_peaks ? add_last(file) : Result<void>();
+    const bool is_new = state_.last.empty() || (state_.are_kills_new && state_.kills);
+    if (!is_new && !state_.hierarchy.has_peaks) return {};  // looking for a missing file is slow
+    if (!is_new && may_be_old_) return add_last(file);
     bool is_refused = false;
     const auto added = add_file(file, is_refused);
     if (!added) return added.error();

@@ -61,7 +61,7 @@ struct LargestProcess {
 LargestProcess largest_process(const KillEvidence& kill) {
   if (kill.other && bytes_of(*kill.other) > kill.program_bytes)
     return {process_words(kill.other->command, kill.other->pid), bytes_of(*kill.other)};
-  return {process_words(kill.command, kill.pid), kill.program_bytes};
+  return {"the victim", kill.program_bytes};
 }
 
 std::string less_for(const LargestProcess& process, double of_bytes) {

@@ -23,6 +23,9 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kMaxNote = 64 << 10;
+constexpr std::size_t kMaxFigures = 256;
+constexpr std::int64_t kNsPerMillisecond = 1'000'000;
+constexpr std::uint64_t kMaxMilliseconds = INT64_MAX / kNsPerMillisecond;
 constexpr std::size_t kTimeLength = 16;  // "20261129T031012Z"
 
 struct Text {
@@ -37,6 +40,33 @@ constexpr std::array<Text, 8> kTexts{{{"cause", &Incident::cause},
                                       {"killer", &Incident::killer},
                                       {"culprit", &Incident::culprit},
                                       {"next", &Incident::next}}};
+
+/// "TIME AVAILABLE BYTES LIMIT" of each poll, separated by commas; the time in milliseconds since 1970, "-": not known.
+std::string format_figures(const std::vector<IncidentFigures>& figures) {
+  const auto word = [](const std::optional<std::uint64_t>& amount) { return amount ? std::to_string(*amount) : "-"; };
+  return separated(figures, ", ", [&](const IncidentFigures& one) {
+    return std::to_string(one.realtime_ns / kNsPerMillisecond) + " " + word(one.available_bytes) + " " + word(one.bytes) +
+           " " + word(one.limit_bytes);
+  });
+}
+
+/// Skips what is not one.
+std::vector<IncidentFigures> parse_figures(std::string_view text) {
+  std::vector<IncidentFigures> all;
+  while (!text.empty() && all.size() < kMaxFigures) {
+    std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    std::array<std::string_view, 4> words{};
+    for (std::string_view& word : words) (void)next_word(one, word);
+    const auto milliseconds = parse_u64(words[0]);
+    if (!milliseconds || *milliseconds > kMaxMilliseconds) continue;
+    all.push_back({.realtime_ns = static_cast<std::int64_t>(*milliseconds) * kNsPerMillisecond,
+                   .available_bytes = parse_u64(words[1]),
+                   .bytes = parse_u64(words[2]),
+                   .limit_bytes = parse_u64(words[3])});
+  }
+  return all;
+}
 
 Result<Incident> read_note(const std::string& path, int fd) {
   auto stream = open_archive_stream(path, fd);
@@ -107,6 +137,7 @@ std::string format_incident(const Incident& incident) {
   std::string text = "format: 1\n";
   text += "time: " + format_iso8601_utc(incident.realtime_ns) + "\n";
   for (const Text& one : kTexts) text += std::string(one.key) + ": " + yaml_quote(incident.*one.member) + "\n";
+  text += "figures: " + yaml_quote(format_figures(incident.figures)) + "\n";
   return text + "polls: " + std::to_string(incident.polls) + "\nleft_out: " + std::to_string(incident.left_out) + "\n";
 }
 
@@ -123,9 +154,14 @@ Result<Incident> parse_incident(std::string_view text, std::string_view file) {
   for (const Text& one : kTexts) {
     if (const YamlPair* const pair = find_pair(*pairs, one.key)) incident.*one.member = pair->value;
   }
+  if (const YamlPair* const figures = find_pair(*pairs, "figures")) incident.figures = parse_figures(figures->value);
   if (const YamlPair* const polls = find_pair(*pairs, "polls")) incident.polls = parse_u64(polls->value).value_or(0);
   if (const YamlPair* const files = find_pair(*pairs, "left_out")) incident.left_out = parse_u64(files->value).value_or(0);
   return incident;
+}
+
+void forget_old_figures(std::vector<Incident>& newest_first) {
+  for (std::size_t i = kMaxCharts; i < newest_first.size(); ++i) newest_first[i].figures = {};
 }
 
 Result<std::vector<Incident>> list_incidents(const std::string& directory) {
@@ -140,6 +176,7 @@ Result<std::vector<Incident>> list_incidents(const std::string& directory) {
     if (is_incident_file(entry->d_name)) incidents.push_back(read_incident(directory, fd.get(), entry->d_name));
   }
   std::sort(incidents.begin(), incidents.end(), [](const Incident& a, const Incident& b) { return a.file > b.file; });
+  forget_old_figures(incidents);
   return incidents;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,15 @@
 #include "core/base/result.h"
 
 namespace memstat {
+
+/// Of one poll, for the chart.
+struct IncidentFigures {
+  std::int64_t realtime_ns = 0;                       ///< since 1970
+  std::optional<std::uint64_t> available_bytes = {};  ///< of the machine; nothing: the kernel does not estimate it
+  std::optional<std::uint64_t> bytes = {};            ///< used by the control group; nothing: the incident is about none
+  std::optional<std::uint64_t> limit_bytes = {};      ///< of the control group; nothing: it has none
+  bool operator==(const IncidentFigures&) const = default;
+};
 
 /// What the note says. Texts are at most as long as a label of memstat_finding_info.
 struct Incident {
@@ -19,15 +29,21 @@ struct Incident {
   std::string object;            ///< what it is about, such as a control group; "": the machine
   std::string headline;
   std::string certainty;
-  std::string killed;          ///< the last victim; "": not known, or nothing was killed
-  std::string killer;          ///< who decided that: "kernel", "systemd-oomd"; "": nothing was killed
-  std::string culprit;         ///< who holds the memory, as far as it was known; "": its cause names none
-  std::string next;            ///< a command
-  std::uint64_t polls = 0;     ///< in its capture
-  std::uint64_t left_out = 0;  ///< files of its last poll for which there was no room
-  std::uint64_t bytes = 0;     ///< size of its file
-  std::string problem;         ///< why the note cannot be read; "": it could
+  std::string killed;                         ///< the last victim; "": not known, or nothing was killed
+  std::string killer;                         ///< who decided that: "kernel", "systemd-oomd"; "": nothing was killed
+  std::string culprit;                        ///< who holds the memory, as far as it was known; "": its cause names none
+  std::string next;                           ///< a command
+  std::uint64_t polls = 0;                    ///< in its capture
+  std::uint64_t left_out = 0;                 ///< files of its last poll for which there was no room
+  std::uint64_t bytes = 0;                    ///< size of its file
+  std::string problem;                        ///< why the note cannot be read; "": it could
+  std::vector<IncidentFigures> figures = {};  ///< of its polls, oldest first
 };
+
+/// Incidents whose charts are shown: 48 polls of thousands of incidents would be megabytes.
+inline constexpr std::size_t kMaxCharts = 20;
+/// Removes the figures of all but the first kMaxCharts.
+void forget_old_figures(std::vector<Incident>& newest_first);
 
 /// What a memstatd has kept.
 struct IncidentList {
@@ -52,8 +68,8 @@ std::string format_incident(const Incident& incident);
 /// Errors: kData with `file` and line. Unknown keys are ignored, so that a newer memstatd may add some.
 Result<Incident> parse_incident(std::string_view text, std::string_view file);
 
-/// Reads the notes of a directory, newest first. One that cannot be read has a `problem`. Errors: system_error of the
-/// directory.
+/// Reads the notes of a directory, newest first, with the figures of kMaxCharts. One that cannot be read has a `problem`.
+/// Errors: system_error of the directory.
 Result<std::vector<Incident>> list_incidents(const std::string& directory);
 
 }  // namespace memstat

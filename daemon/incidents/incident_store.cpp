@@ -11,6 +11,7 @@
 
 #include "core/capture/archive_stream.h"
 #include "core/kernel/read_all.h"
+#include "daemon/incidents/incident_figures.h"
 
 namespace memstat {
 namespace {
@@ -93,6 +94,7 @@ Result<void> IncidentStore::write_once(Incident& incident, const KeptPolls& poll
 Result<void> IncidentStore::write(Incident& incident, const KeptPolls& polls) {
   incident.polls = polls.ring.poll_count();
   incident.left_out = polls.ring.left_out();
+  incident.figures = figures_of(polls.ring, incident.object);
   auto written = write_once(incident, polls);
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
     written = write_once(incident, polls);
@@ -102,6 +104,7 @@ Result<void> IncidentStore::write(Incident& incident, const KeptPolls& polls) {
     std::erase_if(incidents_, [&](const Incident& one) { return one.file == incident.file; });
     const auto before = [&](const Incident& one) { return one.file < incident.file; };
     incidents_.insert(std::find_if(incidents_.begin(), incidents_.end(), before), incident);
+    forget_old_figures(incidents_);
   }
   while (is_over_limits() && remove_oldest(incident.file)) continue;
   return {};

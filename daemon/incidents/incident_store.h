@@ -34,7 +34,8 @@ class IncidentStore {
   [[nodiscard]] Result<std::string> read(std::string_view file) const;
 
   /// Writes the polls and the note, and waits for the disk. Replaces the incident of the same file. If the disk is full, the
-  /// oldest incidents go, never this one. Sets `bytes` and `polls`. Errors: system_error; what was there before stays.
+  /// oldest incidents go, never this one. Sets `bytes`, `polls`, `left_out`
+  /// and `figures`. Errors: system_error; what was there before stays.
   Result<void> write(Incident& incident, const KeptPolls& polls);
 
  private:

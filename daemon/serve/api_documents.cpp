@@ -68,6 +68,18 @@ void write_poll(JsonWriter& json, const Snapshot& snapshot) {
   json.field("generation", snapshot.generation()).field("time", seconds_of(snapshot.realtime_ns));
 }
 
+void write_figures(JsonWriter& json, const std::vector<IncidentFigures>& figures) {
+  json.open_list("figures");
+  for (const IncidentFigures& one : figures) {
+    json.open_object().field("time", seconds_of(one.realtime_ns));
+    if (one.available_bytes) json.field("available_bytes", *one.available_bytes);
+    if (one.bytes) json.field("bytes", *one.bytes);
+    if (one.limit_bytes) json.field("limit_bytes", *one.limit_bytes);
+    json.close();
+  }
+  json.close();
+}
+
 /// `name` is a reusable buffer.
 void write_identity(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std::string& name) {
   const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
@@ -295,7 +307,9 @@ std::string incidents_document(const Snapshot& snapshot, const IncidentList& lis
                        {"culprit", one.culprit},
                        {"next", one.next},
                        {"problem", one.problem}});
-    json.field("polls", one.polls).field("left_out", one.left_out).field("bytes", one.bytes).close();
+    json.field("polls", one.polls).field("left_out", one.left_out).field("bytes", one.bytes);
+    write_figures(json, one.figures);
+    json.close();
   }
   return json.finish();
 }

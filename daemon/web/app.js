@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The status page: fetches changes from /api/v1/ and draws them. Fetches nothing while its tab is hidden.
-import {element, meter} from './chart.js';
+import {element, meter, timeChart} from './chart.js';
 import {TypesTable} from './table.js';
 import {TypeView} from './type.js';
-import {bytes, clock, count, duration, findingWords, grownText, growthToGo, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, uncheckedByReason, urgency, verdict, withWords, ENOUGH} from './view.js';
+import {bytes, clock, count, duration, findingWords, grownText, growthToGo, incidentCharts, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, uncheckedByReason, urgency, verdict, withWords, ENOUGH} from './view.js';
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
@@ -102,7 +102,9 @@ function drawIncidents() {
   setText(at('incidents-title'), `${count(kept.length)} ${kept.length === 1 ? 'incident' : 'incidents'}, the last at ${clock(kept[0].time ?? 0)}`);
   at('incident-list').replaceChildren(...kept.map((one, i) => element('li', {}, element('span', {}, one.headline ?? one.problem),
     one.killed ? element('span', {class: 'what'}, `${one.killer} killed ${one.killed}`) : null,
-    one.culprit ? element('span', {class: 'what'}, one.culprit) : null,
+    one.culprit ? element('span', {class: 'what'}, `Who: ${one.culprit}`) : null,
+    one.left_out ? element('span', {class: 'what'}, `${count(one.left_out)} ${one.left_out === 1 ? 'file' : 'files'} had no room in the memory for recent polls`) : null,
+    ...incidentCharts(one).map(timeChart),
     element('a', {class: 'what', href: `/api/v1/incidents/${encodeURIComponent(one.file)}`, download: one.file}, `memstatctl why --incident ${i + 1}`),
     element('span', {class: 'side'}, one.time ? clock(one.time) : ''))));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Elements of the page, and small SVG drawings. Kernel text only ever becomes text nodes, never markup.
+import {timePath, timePlace} from './view.js';
 
 /** Makes an element: element('td', {class: 'number'}, 'text', child, ...). */
 export function element(tag, attributes = {}, ...children) {
@@ -34,6 +35,16 @@ export function sparkPath(values, scale) {
     isDown = true;
   });
   return path;
+}
+
+/** A chart of incidentCharts(): the line, the limit dashed, and an upright at the moment. */
+export function timeChart(chart) {
+  const height = 30;
+  const {points, most, limit, moment, words} = chart;
+  const x = timePlace(moment, points[0][0], points.at(-1)[0]);
+  const lines = [svg('path', {class: 'moment', d: `M${x} 0V${height}`}), svg('path', {class: 'spark', d: timePath(chart, height)})];
+  if (limit !== undefined) lines.unshift(svg('path', {class: 'bound', d: `M0 ${(height - limit * height / most).toFixed(1)}H100`}));
+  return element('span', {class: 'what course'}, svg('svg', {viewBox: `0 -1 100 ${height + 2}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'}, ...lines), words);
 }
 
 /** A share of a limit as a bar; the text next to it has the same value. */

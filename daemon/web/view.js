@@ -168,6 +168,34 @@ export function findingWords({evidence, who, effect, explains}) {
     .map((text, index) => text && `${['', 'Who: ', '', 'This explains, too: '][index]}${text}`).filter(Boolean);
 }
 
+const RECENT = 600;  // seconds of an incident that its charts show
+
+/** The charts of an incident's last minutes: of available memory, and of its control group with the limit. `points`: [time, amount]. */
+export function incidentCharts({figures = [], object, time}) {
+  const shown = figures.filter((one) => one.time >= (figures.at(-1)?.time ?? 0) - RECENT);
+  const chart = (what, key, limit) => {
+    const points = shown.filter((one) => one[key] !== undefined).map((one) => [one.time, one[key]]);
+    if (points.length < 2) return undefined;
+    const amounts = points.map(([, amount]) => amount);
+    const most = Math.max(...amounts, limit ?? 0, 1);
+    const words = `${what}: ${bytes(amounts[0])}, then from ${bytes(Math.min(...amounts))} to ${bytes(Math.max(...amounts))}, at the end ${bytes(amounts.at(-1))}` +
+      (limit === undefined ? '' : `; its limit is ${bytes(limit)}`);
+    return {points, most, limit, moment: time, words};
+  };
+  return [chart('Available memory', 'available_bytes'), chart(object, 'bytes', shown.findLast((one) => one.limit_bytes !== undefined)?.limit_bytes)].filter(Boolean);
+}
+
+/** The path of [time, amount] points in a box of 100 by `height`, from 0 to `most`. */
+export function timePath({points, most}, height) {
+  const [from, to] = [points[0][0], points.at(-1)[0]];
+  return points.map(([time, amount], index) => `${index === 0 ? 'M' : 'L'}${timePlace(time, from, to)} ${(height - amount * height / most).toFixed(1)}`).join('');
+}
+
+/** Where a time is in a box of 100, as text. */
+export function timePlace(time, from, to) {
+  return (to > from ? 100 * Math.min(1, Math.max(0, (time - from) / (to - from))) : 0).toFixed(1);
+}
+
 /** Parts by colour: eight colours, then the same with lines, with dots and with bars. The usual ones are plain. */
 const PARTS = [
   ['page_cache', 'anonymous', 'slab_reclaimable', 'buffers', 'slab_unreclaimable', 'shared', 'page_tables', 'per_cpu_pages',

@@ -154,8 +154,8 @@ class Incidents(unittest.TestCase):
         eater = subprocess.Popen([sys.executable, "-c", EATER], stdin=subprocess.PIPE, preexec_fn=group.enter)
         self.addCleanup(eater.wait)
         self.addCleanup(eater.kill)
-        # Nothing but the kill makes it poll again.
-        with program.Daemon("--config", self.configuration("poll: {interval: 1h}")) as daemon:
+        # Nothing but the kill makes it poll again. Hundreds of groups of other tests would leave no room for the log.
+        with program.Daemon("--config", self.configuration(f"poll: {{interval: 1h}}\nsources: {{linux_memcg: {{groups: {group.name}}}}}")) as daemon:
             daemon.wait_page(lambda now: True, "the first poll")
             eater.stdin.write(b"\n")
             eater.stdin.close()
@@ -171,6 +171,10 @@ class Incidents(unittest.TestCase):
         story = ctl.run("why", "--incident", "1", "--from", self.kept)
         self.assertEqual(story.returncode, 11, story.stderr)
         self.assertRegex(story.stdout, rf"(?m)^1\. +NOW +Control group .*{group.name[-8:]}.*killed")
+        told = " ".join(story.stdout.split())
+        self.assertIn(f"the kernel decided it because group {group.name} was at its limit of 64 MiB", told)
+        self.assertRegex(told, r"What would have prevented it: a limit above .*, or less memory for the victim, which held \d+ MiB of 64 MiB\.")
+        self.assertEqual(told.count(listed[0]["killed"]), 1, "the victim is named once")
         self.assertLess(os.path.getsize(file), 256 << 10)
 
 

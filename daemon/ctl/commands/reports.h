@@ -75,7 +75,10 @@ ReportTable diff_table(std::span<const TypeRow> before, std::span<const TypeRow>
 /// by CPU.
 Report show(ReportSource& source, const std::string& word, const ReportView& view);
 
-/// What an incident is about, poll by poll, in text.
+/// The finding that an incident was kept for, if it is still the same; nullptr: none of these.
+const Finding* finding_of(const Incident& incident, std::span<const Finding> findings);
+
+/// What an incident is about, poll by poll, in text. Leaves to the findings, which follow it, what they say.
 std::string incident_story(const Incident& incident, ReportSource& source, std::size_t width);
 
 /// The events of the kernel's log. `since_ns`: only events within this time before the figures were read.

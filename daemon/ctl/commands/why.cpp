@@ -218,7 +218,8 @@ Report why_then(const CommandLine& options) {
     if (const OpenedSource opened = open_source(question.from); opened.source != nullptr)
       story = incident_story(capture.incident, *opened.source, options.view.width);
   }
-  Report report = run_why(question);
+  const bool is_log_only = capture.incident.cause == kPreviousBoot && !story.empty();
+  Report report = is_log_only ? Report{.status = kExitNotable} : run_why(question);
   if (capture.is_copy) std::remove(capture.path.c_str());
   report.output.insert(0, story);
   return report;

@@ -78,8 +78,7 @@ TEST(KillWords, ALimitIsRaisedAboveThePeakAndOnlyWhereTheMachineHasRoom) {
   GroupAtLimit group{.group = "/pod", .limit_bytes = 64 * kMiB, .kill = &kill};
   EXPECT_EQ(
       prevention_at_limit(machine.evidence, group),
-      "What would have prevented it: a limit above 64 MiB, or less memory for stress (pid 31050), which held 59 MiB of "
-      "64 MiB.");
+      "What would have prevented it: a limit above 64 MiB, or less memory for the victim, which held 59 MiB of 64 MiB.");
   EXPECT_EQ(wider_limit_mib(machine.evidence, group), 96U);
   machine.metric(kGroupPeak, 500 * kMiB, {"/other"});
   EXPECT_EQ(wider_limit_mib(machine.evidence, group), 96U);
@@ -101,7 +100,7 @@ TEST(KillWords, OnTheMachineSwapIsAdvisedOnlyIfThereIsNoneOrItIsFull) {
   EvidenceOfMachine machine;
   machine.evidence.available_bytes = kGiB;
   const KillEvidence kill = kill_of("java", 9, 10 * kGiB);
-  const std::string less = "What would have prevented it: less memory for java (pid 9), which held 10 GiB of 16 GiB";
+  const std::string less = "What would have prevented it: less memory for the victim, which held 10 GiB of 16 GiB";
   EXPECT_EQ(prevention_on_machine(machine.evidence, kill), less + ".") << "nothing is known about swap";
   machine.metric(kSwapTotal, 0);
   machine.metric(kSwapFree, 0);

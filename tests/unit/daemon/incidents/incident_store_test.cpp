@@ -78,6 +78,66 @@ TEST_F(IncidentStoreTest, KeepsWhatItWroteForTheNextRun) {
   EXPECT_FALSE(store->read("incident.yaml"));
 }
 
+TEST_F(IncidentStoreTest, HasTheFiguresOfItsPolls) {
+  PollRing ring(1 << 20);
+  const auto poll = [&](std::int64_t second, std::string_view available, std::string_view usage) {
+    ring.add(PollRecord::Kind::kFile, "/proc/meminfo", "MemTotal: 9 kB\nMemAvailable:    " + std::string(available), 0);
+    ring.add(PollRecord::Kind::kFile, "/sys/fs/cgroup/a/memory.current", usage, 0);
+    ring.add(PollRecord::Kind::kFile, "/sys/fs/cgroup/b/a/memory.current", "1\n", 0);
+    ring.add(PollRecord::Kind::kFile, "/sys/fs/cgroup/a/memory.max", "65536\n", 0);
+    ring.end_poll({.label = "live", .realtime_ns = kTime + second * kSecond, .monotonic_ns = second * kSecond});
+  };
+  poll(1, "8 kB\n", "4096\n");
+  poll(2, "18446744073709551615 kB\n", "max\n");
+  poll(3, "", "65536\n");
+  Incident incident = incident_at(3);
+  ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
+  const std::vector<IncidentFigures> expected{
+      {.realtime_ns = kTime + kSecond, .available_bytes = 8192, .bytes = 4096, .limit_bytes = 65536},
+      {.realtime_ns = kTime + 2 * kSecond, .limit_bytes = 65536},
+      {.realtime_ns = kTime + 3 * kSecond, .bytes = 65536, .limit_bytes = 65536}};
+  EXPECT_EQ(incident.figures, expected);
+  EXPECT_EQ(open()->incidents().at(0).figures, expected) << "in the note";
+  incident.object = "/missing";
+  ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
+  EXPECT_FALSE(incident.figures.at(0).bytes);
+}
+
+TEST_F(IncidentStoreTest, OnlyTheNewestHaveFigures) {
+  const auto store = open({.max_bytes = 1 << 20, .max_files = 100});
+  for (std::size_t i = 0; i < kMaxCharts + 2; ++i) write(*store, incident_at(static_cast<std::int64_t>(i)));
+  const auto listed = list_incidents(store->directory());
+  ASSERT_TRUE(listed);
+  for (const std::vector<Incident>& all : {store->incidents(), *listed}) {
+    ASSERT_EQ(all.size(), kMaxCharts + 2);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].figures.size(), i < kMaxCharts ? 1U : 0U) << i;
+  }
+}
+
+TEST_F(IncidentStoreTest, FiguresOfHierarchiesOfVersion1AreThoseOfTheGroup) {
+  PollRing ring(1 << 20);
+  ring.add(PollRecord::Kind::kFile, "/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "4096\n", 0);
+  ring.add(PollRecord::Kind::kFile, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n", 0);
+  ring.end_poll({.label = "live", .realtime_ns = kTime, .monotonic_ns = 1});
+  Incident incident = incident_at(3);
+  ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
+  EXPECT_EQ(incident.figures, (std::vector<IncidentFigures>{{.realtime_ns = kTime, .bytes = 4096}})) << "without a limit";
+}
+
+TEST_F(IncidentStoreTest, FiguresOfADamagedNoteAreLeftOut) {
+  const auto figures_in = [](const std::string& text) {
+    const auto incident = parse_incident("format: 1\ntime: 2026-11-29T03:10:12Z\nfigures: \"" + text + "\"\n", "note");
+    return incident ? incident->figures.size() : 99;
+  };
+  EXPECT_EQ(figures_in("1000 1 2 3, 2000 - - -"), 2U);
+  for (const char* text : {"", ",", " ", "x 1 2 3", "-1 1 2 3", "99999999999999999999 1 2 3"}) {
+    EXPECT_EQ(figures_in(text), 0U) << text;
+  }
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += "1 2 3 4, ";
+  EXPECT_LE(figures_in(many), 256U);
+}
+
 TEST_F(IncidentStoreTest, TheSameIncidentIsReplaced) {
   const auto store = open();
   write(*store, incident_at(1));
