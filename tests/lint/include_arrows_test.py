@@ -63,6 +63,7 @@ LAYERS = [
     (r"daemon/telemetry/.*", [r"daemon/(telemetry|exposition)/.*", r"daemon/snapshot/own_metrics\.h", r"config/.*", *CORE]),
     (r"daemon/poll/.*", [r"daemon/(poll|tracking|snapshot|exposition|telemetry)/.*", r"config/.*", r"core/(capture|diagnosis|inspect)/.*", *CORE]),
     (r"daemon/incidents/incident\.(h|cpp)", [r"daemon/incidents/incident\.h", r"core/capture/.*", *CORE]),
+    (r"daemon/incidents/program_kills\.h", [r"core/collect/journal_messages\.h", *CORE]),
     (r"daemon/incidents/.*", [r"daemon/(incidents|snapshot|telemetry)/.*", r"config/.*", r"core/(capture|diagnosis)/.*", *CORE]),
     (r"daemon/serve/.*", [r"daemon/incidents/incident\.h", r"daemon/(serve|http|exposition|snapshot|explain|telemetry)/.*", r"config/.*", *CORE]),
     (r"daemon/process/helpers\.(h|cpp)", [r"daemon/(?!ctl/).*", r"config/.*", r"core/events/attach/attach_helper\.h", r"core/inspect/inspection_channel\.h", *CORE]),

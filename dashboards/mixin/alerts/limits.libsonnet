@@ -8,7 +8,7 @@ function(c, l)
   // The share used, for types that use `limitFollowed` of their limit or more.
   local used = 'instance_allocator_type:memstat_type_limit_used:followed';
   // Those of them that are at their limit or close to it: few, so looking back over minutes is cheap.
-  local atLimit = 'instance_allocator_type:memstat_type_limit_used:at_limit';
+  local exhausted = 'instance_allocator_type:memstat_type_limit_used:exhausted';
   local configured = 'unless on (%s) %s' % [l.hostAnd(type), l.of('memstat_type_limit_configured')];
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
@@ -53,7 +53,7 @@ function(c, l)
       l.record(used, l.by(['allocator', 'type'], '%s > %g' % [
         l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
       ])),
-      l.record(atLimit, '%s >= %g' % [used, c.atLimit]),
+      l.record(exhausted, '%s >= %g' % [used, c.atLimit]),
       // Critical only while the type is at a limit of the kernel itself. The kernel's count of refusals grows as long as
       // something asks for more, so a single sample with room does not end the alert. For tables without such a count, being
       // full is the failure.
@@ -70,7 +70,7 @@ function(c, l)
         ||| % {
           labels: l.hostAnd(type),
           hits: byType('rate(%s[5m]) > 0' % l.of('memstat_type_limit_hits_total', 'allocator!~"%s"' % c.fullByDesign)),
-          at: atLimit,
+          at: exhausted,
           failures: l.of('memstat_type_failures_total', 'allocator="table"'),
           configured: configured,
         },
