@@ -35,8 +35,10 @@ constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high"
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
 // Files that need not be fresh at each poll. Each read covers one of kSeldomReads shares of the groups. A kernel may
 // lack any of them: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), cgroup.stat (before 4.14).
-constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
-                                                         "memory.swap.events", "memory.events.local", "cgroup.stat"};
+constexpr std::string_view kProtection = "memory.min";
+constexpr std::array<std::string_view, 7> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
+                                                         "memory.swap.events", "memory.events.local", "cgroup.stat",
+                                                         kProtection};
 constexpr std::string_view kMemoryAndSwap = "memory.memsw.usage_in_bytes";
 constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kMemoryAndSwap,
                                                          "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
@@ -49,6 +51,8 @@ constexpr std::uint32_t kReadsBeforeSleep = 8;
 constexpr std::uint32_t kReadsOfSleepersUsage = 2;
 constexpr std::uint32_t kReadsOfSleepers = 16;
 static_assert(kReadsBeforeSleep >= kReadsOfRareFiles && kReadsOfSleepers % kReadsOfRareFiles == 0);
+constexpr std::uint32_t kReadsOfProtection = 64;
+constexpr std::uint32_t kMaxTight = 16;
 /// Not a file, but one byte: the number of reads in which the group's usage was the same.
 constexpr std::string_view kStillReads = "still";
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
@@ -149,11 +153,11 @@ bool is_bound(std::string_view content) {
   return bound != "max" && (!number || *number < kNoGroupLimit);
 }
 
-/// Spreads groups over kReadsOfSleepers reads. A group keeps its place when others come and go.
+/// Spreads groups over kReadsOfProtection reads. A group keeps its place when others come and go.
 std::uint32_t turn_of(std::string_view group) {
   std::uint32_t hash = 2166136261U;
   for (const char byte : group) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
-  return (hash >> 16U) % kReadsOfSleepers;
+  return (hash >> 16U) % kReadsOfProtection;
 }
 
 /// Finds records of the previous bundle, in the order in which they were added.
@@ -299,13 +303,20 @@ class Walk {
 
   /// Whether the previous content can be used: only an administrator changes the file, or a change would also show
   /// elsewhere.
-  [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
+  [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) {
     if (is_limit(file)) return is_asleep_ ? !is_turn_ : !is_due(state_.reads, kSeldomReads);
     if (file == kKills1) return !is_turn_ && !state_.are_kills_new;
     if (is_turn_ && (has_limit_ || wakes_ || is_turn_of_rare_files_)) return false;
     if (file == kHits1) return !has_limit_;
     if (file == kSockets1) return last == "0\n";  // zero until the group's sockets have a limit
-    return has_parts_in(file);
+    return has_parts_in(file) && (file != kStat || !is_tight());
+  }
+
+  /// Whether cache that programs replace would not show in the usage.
+  bool is_tight() {
+    if (is_usage_same_ || usage_ < least_limit_ / 10 * 9 || tight_count_ >= kMaxTight) return false;
+    ++tight_count_;
+    return true;
   }
 
   /// Appends one file of the group to the bundle. Returns false if it does not exist or may not be read.
@@ -318,15 +329,25 @@ class Walk {
     if (result) result = bundle_.add(below_root(), is_taken ? *last : state_.file.view());
     path_.truncate(directory_size);
     const std::string_view content = is_taken ? *last : state_.file.view();
-    if (may_bound(file)) has_limit_ = has_limit_ || !result || is_bound(content);
-    if (file == kPresence1 || file == kPresence2) note_usage(result && last && content == *last);
+    if (may_bound(file)) note_bound(result ? content : "");
+    if (file == kPresence1 || file == kPresence2) {
+      usage_ = parse_u64(trim(content)).value_or(0);
+      note_usage(result && last && content == *last);
+    }
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
     if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
     return result.error();
   }
 
+  void note_bound(std::string_view content) {
+    if (!is_bound(content)) return;
+    has_limit_ = true;
+    least_limit_ = std::min(least_limit_, parse_u64(trim(content)).value_or(kNoGroupLimit));
+  }
+
   void note_usage(bool is_same) {
+    is_usage_same_ = is_same;
     still_reads_ = is_same ? std::min(still_reads_ + 1, kReadsBeforeSleep) : 0;
     wakes_ = is_asleep_ && !is_same;
     is_asleep_ = is_asleep_ && is_same;
@@ -361,6 +382,7 @@ class Walk {
     turn_ = state_.reads + turn_of(below_root());
     is_turn_of_rare_files_ = is_due(turn_, kReadsOfRareFiles);
     has_limit_ = is_asleep_ = false;
+    least_limit_ = kNoGroupLimit;
     still_reads_ = 0;
     const auto is_repeated = repeat_sleeper();
     if (!is_repeated) return is_repeated.error();
@@ -401,6 +423,7 @@ class Walk {
         if (auto kernel = add(file); !kernel) return kernel.error();
       }
     }
+    state_.has_limits = state_.has_limits || has_limit_;
     if (head_end != begin) bundle_bytes_.data()[head_end - 1] = static_cast<char>(has_limit_ ? 0 : still_reads_);
     if (!is_complete) return drop_if_removed(presence, begin);
     slow_.looked_for |= slow.looked_for;
@@ -443,7 +466,10 @@ class Walk {
       const std::uint32_t bit = std::uint32_t{1} << i;
       if ((state_.hierarchy.absent & bit) != 0) continue;
       const bool is_rare = is_version_1_ && files[i] != kMemoryAndSwap;
-      if (!(is_rare ? is_turn_of_rare_files_ : is_turn_)) {
+      const bool is_due_now = files[i] == kProtection ? is_due(turn_, kReadsOfProtection)
+                              : is_rare               ? is_turn_of_rare_files_
+                                                      : is_turn_;
+      if (!is_due_now) {
         if (auto added = add_last(files[i]); !added) return added.error();
         continue;
       }
@@ -516,12 +542,16 @@ class Walk {
   std::uint64_t group_count_ = 0;
   std::uint64_t left_out_ = 0;
   std::size_t visit_count_ = 0;
+  std::uint32_t tight_count_ = 0;
   bool has_seen_any_ = false;
   SlowFiles slow_;  // slow files of all groups that still exist
   // Of the visited group:
   bool is_turn_ = true;  // all its files are read
   bool is_turn_of_rare_files_ = true;
   bool has_limit_ = false;
+  std::uint64_t least_limit_ = kNoGroupLimit;
+  std::uint64_t usage_ = 0;
+  bool is_usage_same_ = false;  // as at the previous read
   bool is_asleep_ = false;
   bool wakes_ = false;  // it slept at the previous read
   std::uint32_t turn_ = 0;
@@ -545,6 +575,7 @@ void release_peak(ControlGroupState& state, Buffer& bundle) {
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle) {
   ++state.reads;
+  state.has_limits = false;
   bundle.swap(state.last);
   release_peak(state, bundle);
   look_for_kills(view, state);

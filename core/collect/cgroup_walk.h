@@ -62,7 +62,8 @@ struct ControlGroupState {
   Buffer file;         ///< one file
   Buffer directories;  ///< names of the groups below one group, each with a NUL
   std::vector<std::string_view> names;
-  PeakWatch peak;  ///< peak size of the bundle
+  PeakWatch peak;           ///< peak size of the bundle
+  bool has_limits = false;  ///< some group of the previous walk has a limit
 };
 
 /// Reads all groups within the bounds into `bundle`, for FileBundleReader: level by level, each level sorted by name.
@@ -80,6 +81,9 @@ struct ControlGroupState {
 ///   when the kernel has counted a kill at this read or the previous one (4.13).
 /// * memory.oom_control of version 1: as pressure; and whenever the kernel has counted a kill at this read or the previous
 ///   one.
+///   The first kMaxTight groups that have nine tenths of a limit in use, and whose usage changed, are an exception:
+///   their memory.stat is read each time, because cache that programs replace does not show in the usage.
+/// * memory.min: within kReadsOfProtection reads, because hardly anybody sets it.
 /// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every
 ///   sixteenth, until the usage changes or the kernel counts a kill.
 /// New groups are seen within two reads. Directories are not listed while the view reports that the groups are the same.

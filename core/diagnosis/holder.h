@@ -15,6 +15,8 @@ inline constexpr std::string_view kGroupTasks = "memstat_memcg_tasks";
 inline constexpr std::string_view kGroupParts = "memstat_memcg_part_bytes";
 inline constexpr std::string_view kGroupSwap = "memstat_memcg_swap_bytes";
 inline constexpr std::string_view kGroupRefaults = "memstat_memcg_refaulted_pages_total";
+inline constexpr std::string_view kGroupHeadroom = "memstat_memcg_headroom_bytes";
+inline constexpr std::string_view kGroupHeadroomSetBy = "memstat_memcg_headroom_set_by";
 inline constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 inline constexpr std::string_view kGroupStalls = "memstat_memcg_pressure_stall_seconds_total";
 

@@ -26,6 +26,14 @@ inline constexpr SystemMetric kAvailableBytes =
     gauge_metric("memstat_memory_available_bytes", Tier::kMinimal,
                  "Bytes of memory that programs can still get without paging, by the kernel's own estimate.");
 
+inline constexpr SystemMetric kHeadroomBytes = gauge_metric(
+    "memstat_memory_headroom_bytes", Tier::kDefault,
+    "Bytes that programs can still allocate now until the kernel kills one for lack of memory, with free swap.");
+
+inline constexpr SystemMetric kHeadroomUncertain =
+    gauge_metric("memstat_memory_headroom_uncertain", Tier::kDefault,
+                 "1 if the headroom of the machine is not known within 8 MiB or 5 %, by reason.", {"reason"});
+
 inline constexpr SystemMetric kPartMissing =
     gauge_metric("memstat_accounted_part_missing", Tier::kMinimal,
                  "1 for each accounted part that this kernel does not report; its bytes are unaccounted.", {"part"});

@@ -28,6 +28,21 @@ inline constexpr SystemMetric kMemcgPeakBytes = gauge_metric(
     "memstatd started and after each kill.",
     {"group"});
 
+inline constexpr SystemMetric kMemcgHeadroom =
+    gauge_metric("memstat_memcg_headroom_bytes", Tier::kDefault,
+                 "Bytes that a control group can still allocate now until the kernel kills a process at its limit (max) or "
+                 "slows it down (high), for groups with a limit of their own or above them.",
+                 {"group", "until"});
+
+inline constexpr SystemMetric kMemcgHeadroomUncertain = gauge_metric(
+    "memstat_memcg_headroom_uncertain", Tier::kDefault,
+    "1 for each control group whose headroom is not known within 8 MiB or 5 %, by reason.", {"group", "until", "reason"});
+
+inline constexpr SystemMetric kMemcgHeadroomSetBy = gauge_metric(
+    "memstat_memcg_headroom_set_by", Tier::kDefault,
+    "1 for the control group above, or the machine, that decides the headroom of a group; absent if its own limit does.",
+    {"group", "until", "by"});
+
 inline constexpr SystemMetric kMemcgTasks = gauge_metric(
     "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});
 

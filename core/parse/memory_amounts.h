@@ -26,9 +26,24 @@ inline Amount times(Amount count, std::uint64_t size) {
   return product;
 }
 
-/// Pages on per-CPU lists of all zones of /proc/zoneinfo: "count: N" below "cpu: N". Nothing if the text is truncated or
-/// malformed.
-Amount count_cpu_pages(std::string_view zoneinfo);
+/// Pages of all zones of /proc/zoneinfo. Nothing if the text is truncated or malformed.
+struct ZoneAmounts {
+  Amount cpu_pages;  ///< On per-CPU lists: "count: N" below "cpu: N".
+  /// Withheld from programs: the watermark "min N" and the largest number of "protection: (N, N)", at most "managed N".
+  Amount reserve;
+};
+ZoneAmounts read_zone_amounts(std::string_view zoneinfo);
+
+/// What programs can still get of a machine's memory, in bytes.
+struct MachineAmounts {
+  std::uint64_t sure = 0;    ///< Free memory above the reserve, and file cache that is not locked.
+  std::uint64_t kernel = 0;  ///< Kernel memory such as dentries, of which the kernel gives back what is not in use.
+  std::uint64_t swap_free = 0;
+  bool has_zswap = false;  ///< Some of the swap is kept in memory.
+};
+/// Nothing if /proc/meminfo lacks MemFree or the lines of file cache, or /proc/zoneinfo was not read.
+std::optional<MachineAmounts> read_machine_amounts(std::string_view meminfo, const ZoneAmounts& zones,
+                                                   std::uint64_t page_size);
 
 /// Pages of all TCP and UDP sockets in /proc/net/sockstat: "TCP: inuse N orphan N tw N alloc N mem N". Nothing if neither
 /// line has them.

@@ -16,12 +16,13 @@
 //   memory.swap.events   "KEY N" a line  memory.memsw.failcnt             N
 //   memory.events.local  "KEY N" a line, of the group without those below it (5.2)
 //   cgroup.stat     "KEY N" a line
+//   memory.min      N, or "max"
 //
 // Files of the controller pids (kernel/cgroup/pids.c) are read if it is in the same hierarchy, which is so only in version
 // 2.
 //
-// Newer kernels add keys and files. Unknown ones are skipped, and the figures of missing ones are omitted. A group is
-// identified by its path below the root of the hierarchy; group names may contain any byte except NUL, '/' and newline.
+// Unknown keys and files of newer kernels are skipped, and the figures of missing ones are omitted. A group is identified
+// by its path below the root of the hierarchy; its name may contain any byte except NUL, '/' and newline.
 //
 // core/collect/cgroup_walk.h reads the files. The parser uses only the bundle.
 #include <algorithm>
@@ -34,7 +35,9 @@
 #include "core/collect/cgroup_walk.h"
 #include "core/collect/file_bundle.h"
 #include "core/model/group_metrics.h"
+#include "core/model/headroom.h"
 #include "core/parse/key_values.h"
+#include "core/parse/memory_amounts.h"
 #include "core/parse/pressure.h"
 #include "core/source.h"
 
@@ -69,7 +72,9 @@ constexpr SystemMetric kMemcgGroupsLeftOut =
                  "Control groups seen at the last read but not listed, because there are too many or they cannot be read.");
 
 constexpr std::string_view kDirectory = kControlGroupDirectory;
-constexpr std::size_t kBundlePart = 0;  // index of RawBytes::parts
+constexpr std::string_view kMeminfo = "/proc/meminfo";
+constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
+enum Part : std::size_t { kBundlePart, kMeminfoPart, kZoneinfoPart };  // indexes of RawBytes::parts
 
 enum Option : std::size_t { kDepth, kGroups, kMaxGroups, kParts };
 constexpr SourceOption kOptions[] = {
@@ -109,16 +114,23 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
       .has_parts = number_of(state, kParts) != 0,
       .matches = kGroups < state.options.size() ? &state.options[kGroups].matches : nullptr,
   };
-  return read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
+  for (const Part part : {kMeminfoPart, kZoneinfoPart}) raw.parts[part].clear();
+  auto result = read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
+  if (!result || !state.walk.has_limits) return result;
+  // linux_memory reads these in the same poll, so that they cost a copy. Without them, headrooms are uncertain.
+  static_cast<void>(view.read_file(kMeminfo, raw.parts[kMeminfoPart]));
+  static_cast<void>(view.read_file(kZoneinfo, raw.parts[kZoneinfoPart]));
+  return {};
 }
 
 /// A key of memory.stat: a part of a group's memory, or a kind of refaults. In the file's order.
 struct PartKey {
   std::string_view key;
   std::string_view part;
-  const SystemMetric* metric = &kMemcgPartBytes;
+  const SystemMetric* metric = &kMemcgPartBytes;  // nullptr: only part of a sum
+  bool is_clean = false;                          // reclaim gives it back
 };
-constexpr std::array<PartKey, 17> kParts2 = {{{"anon", "anon"},
+constexpr std::array<PartKey, 19> kParts2 = {{{"anon", "anon"},
                                               {"file", "file"},
                                               {"kernel", "kernel"},
                                               {"kernel_stack", "kernel_stack"},
@@ -129,23 +141,27 @@ constexpr std::array<PartKey, 17> kParts2 = {{{"anon", "anon"},
                                               {"vmalloc", "vmalloc"},
                                               {"shmem", "shmem"},
                                               {"file_dirty", "file_dirty"},
-                                              {"inactive_file", "inactive_file"},
+                                              {"swapcached", "", nullptr, true},
+                                              {"inactive_file", "inactive_file", &kMemcgPartBytes, true},
+                                              {"active_file", "", nullptr, true},
                                               {"slab_reclaimable", "slab_reclaimable"},
                                               {"slab_unreclaimable", "slab_unreclaimable"},
                                               {"slab", "slab"},
                                               {"workingset_refault_anon", "anon", &kMemcgRefaults},
                                               {"workingset_refault_file", "file", &kMemcgRefaults}}};
-constexpr std::array<PartKey, 7> kParts1 = {{{"total_cache", "file"},
+constexpr std::array<PartKey, 8> kParts1 = {{{"total_cache", "file"},
                                              {"total_rss", "anon"},
                                              {"total_shmem", "shmem"},
                                              {"total_dirty", "file_dirty"},
                                              {"total_workingset_refault_anon", "anon", &kMemcgRefaults},
                                              {"total_workingset_refault_file", "file", &kMemcgRefaults},
-                                             {"total_inactive_file", "inactive_file"}}};
+                                             {"total_inactive_file", "inactive_file", &kMemcgPartBytes, true},
+                                             {"total_active_file", "", nullptr, true}}};
 
 class Parser {
  public:
-  Parser(std::string_view bundle, Staging& staging) : bundle_(bundle), staging_(staging) {}
+  Parser(const RawBytes& raw, Staging& staging)
+      : raw_(raw), bundle_(raw.parts[kBundlePart].view()), staging_(staging), amounts_(staging.notes()) {}
 
   Result<void> run() {
     FileBundleReader records(bundle_);
@@ -188,7 +204,22 @@ class Parser {
       return bundle_error("the data of the groups continues after its end");
     }
     staging_.statistics().add(kMemcgGroupsLeftOut, *left_out + left_out_);
+    if (has_limits_) add_headrooms();
     return {};
+  }
+
+  void add_headrooms() {
+    const auto machine = read_machine_amounts(raw_.parts[kMeminfoPart].view(),
+                                              read_zone_amounts(raw_.parts[kZoneinfoPart].view()), raw_.page_size);
+    MachineRoom room;
+    if (machine) {
+      // Nobody reads here whether swap is on zram, so it may take memory of the machine.
+      const std::uint64_t possible = saturating_sum(saturating_sum(machine->sure, machine->kernel), machine->swap_free);
+      room.room = {.sure = machine->sure, .possible = possible};
+      room.swap = {.sure = machine->has_zswap ? 0 : machine->swap_free, .possible = machine->swap_free};
+    }
+    const HeadroomDoubt doubt = machine ? HeadroomDoubt::kNone : HeadroomDoubt::kNotRead;
+    stage_headrooms(amounts_, room, is_namespaced_ ? HeadroomDoubt::kHidden : doubt, staging_);
   }
 
   /// The records of a group are contiguous.
@@ -207,6 +238,19 @@ class Parser {
     if (staging_.types().size() == types) {
       type_ = nullptr;
       ++left_out_;
+      return;
+    }
+    amounts_.add();
+    if (is_version_1_) note(GroupTable::kSwapUsage, 0);
+    // The root of version 2 has no figures, unless it is a group of a container's host.
+    if (name == "/" && !is_version_1_) is_namespaced_ = true;
+  }
+  /// Sets an amount of the current group's headroom.
+  void note(GroupTable::Word word, std::uint64_t amount) {
+    if (word < GroupTable::kInputs) amounts_.at(amounts_.size() - 1, word) = amount;
+    if (word == GroupTable::kMax || word == GroupTable::kHigh || word == GroupTable::kBothMax) {
+      has_limits_ = true;
+      is_namespaced_ = is_namespaced_ || type_->name == "/";
     }
   }
 
@@ -227,15 +271,16 @@ class Parser {
     static constexpr KnownFile kKnownFiles[] = {
         {"memory.current", false, [](Parser& parser) { return parser.take_figure(Field::kBytes); }},
         {"memory.max", false, [](Parser& parser) { return parser.take_limit(); }},
-        {"memory.high", false, [](Parser& parser) { return parser.take_bound(kMemcgHighBytes); }},
+        {"memory.high", false, [](Parser& parser) { return parser.take_bound(kMemcgHighBytes, GroupTable::kHigh); }},
         {"memory.events", false, [](Parser& parser) { return parser.take_events(); }},
         {"memory.peak", false, [](Parser& parser) { return parser.take_number(kMemcgPeakBytes); }},
         {"memory.stat", false, [](Parser& parser) { return parser.take_parts(kParts2); }},
         {"pids.current", false, [](Parser& parser) { return parser.take_number(kMemcgTasks); }},
         {"pids.max", false, [](Parser& parser) { return parser.take_bound(kMemcgTasksLimit); }},
         {"memory.pressure", false, [](Parser& parser) { return parser.take_pressure(); }},
-        {"memory.swap.current", false, [](Parser& parser) { return parser.take_number(kMemcgSwapBytes); }},
-        {"memory.swap.max", false, [](Parser& parser) { return parser.take_bound(kMemcgSwapLimit); }},
+        {"memory.swap.current", false,
+         [](Parser& parser) { return parser.take_number(kMemcgSwapBytes, GroupTable::kSwapUsage); }},
+        {"memory.swap.max", false, [](Parser& parser) { return parser.take_bound(kMemcgSwapLimit, GroupTable::kSwapMax); }},
         {"memory.swap.events", false,
          [](Parser& parser) {
            return parser.take_counts<3>({"high", "max", "fail"}, kMemcgSwapEvents);
@@ -245,6 +290,7 @@ class Parser {
            return parser.take_counts<6>({"low", "high", "max", "oom", "oom_kill", "oom_group_kill"}, kMemcgLocalEvents);
          }},
         {"cgroup.stat", false, [](Parser& parser) { return parser.take_dying(); }},
+        {"memory.min", false, [](Parser& parser) { return parser.take_protection(); }},
         {"memory.usage_in_bytes", true, [](Parser& parser) { return parser.take_figure(Field::kBytes); }},
         {"memory.limit_in_bytes", true, [](Parser& parser) { return parser.take_limit(); }},
         {"memory.failcnt", true, [](Parser& parser) { return parser.take_hits(); }},
@@ -254,8 +300,10 @@ class Parser {
         {"memory.kmem.usage_in_bytes", true, [](Parser& parser) { return parser.take_part("kernel", parser.kernel_); }},
         {"memory.kmem.tcp.usage_in_bytes", true, [](Parser& parser) { return parser.take_part("sock", parser.sockets_); }},
         {"memory.kmem.failcnt", true, [](Parser& parser) { return parser.take_number(kMemcgKernelHits); }},
-        {"memory.memsw.usage_in_bytes", true, [](Parser& parser) { return parser.take_number(kMemcgBothBytes); }},
-        {"memory.memsw.limit_in_bytes", true, [](Parser& parser) { return parser.take_bound(kMemcgBothLimit); }},
+        {"memory.memsw.usage_in_bytes", true,
+         [](Parser& parser) { return parser.take_number(kMemcgBothBytes, GroupTable::kBothUsage); }},
+        {"memory.memsw.limit_in_bytes", true,
+         [](Parser& parser) { return parser.take_bound(kMemcgBothLimit, GroupTable::kBothMax); }},
         {"memory.memsw.failcnt", true, [](Parser& parser) { return parser.take_both_hits(); }},
     };
     std::uint32_t bit = 1;
@@ -288,6 +336,7 @@ class Parser {
     const auto value = number();
     if (!value) return no_number();
     set(field, *value);
+    if (field == Field::kBytes) note(GroupTable::kUsage, *value);
     return {};
   }
   Result<void> take_hits() {
@@ -299,6 +348,7 @@ class Parser {
     amount = number();
     if (!amount) return no_number();
     add_part(part, *amount);
+    if (part == "kernel") note(GroupTable::kDoubtful, *amount);  // of version 1, which does not count reclaimable slabs
     return {};
   }
   /// The limit in the file; nothing if there is none.
@@ -311,19 +361,30 @@ class Parser {
   Result<void> take_limit() {
     const auto limit = bound();
     if (!limit) return limit.error();
-    if (*limit) set(Field::kBytesLimit, **limit);
+    if (!*limit) return {};
+    set(Field::kBytesLimit, **limit);
+    note(GroupTable::kMax, **limit);
     return {};
   }
-  Result<void> take_bound(const SystemMetric& metric) {
+  Result<void> take_protection() {
+    const auto least = bound();
+    if (!least) return least.error();
+    note(GroupTable::kMin, least->value_or(kNoGroupLimit));
+    return {};
+  }
+  Result<void> take_bound(const SystemMetric& metric, GroupTable::Word word = GroupTable::kInputs) {
     const auto most = bound();
     if (!most) return most.error();
-    if (*most) staging_.statistics().add(metric, **most, {type_->name});
+    if (!*most) return {};
+    staging_.statistics().add(metric, **most, {type_->name});
+    note(word, **most);
     return {};
   }
-  Result<void> take_number(const SystemMetric& metric) {
+  Result<void> take_number(const SystemMetric& metric, GroupTable::Word word = GroupTable::kInputs) {
     const auto value = number();
     if (!value) return no_number();
     staging_.statistics().add(metric, *value, {type_->name});
+    note(word, *value);
     return {};
   }
   Result<void> take_both_hits() {
@@ -412,13 +473,17 @@ class Parser {
     // The sum of the kinds of kernel memory. The key `kernel` is missing before Linux commit a8c49af3be5f ("memcg: add
     // per-memcg total kernel memory stat") (v5.18).
     std::optional<std::uint64_t> known_kinds;
+    std::optional<std::uint64_t> clean;
     for (std::size_t i = 0; i < N; ++i) {
       if (!numbers[i].value) continue;
+      if (parts[i].is_clean) clean = saturating_sum(clean.value_or(0), *numbers[i].value);
+      if (parts[i].metric == nullptr) continue;
       staging_.statistics().add(*parts[i].metric, *numbers[i].value, {type_->name, parts[i].part});
       if (parts[i].metric != &kMemcgPartBytes) continue;
       take_kernel_memory(parts[i].part, *numbers[i].value, known_kinds);
     }
     if (!kernel_) kernel_ = known_kinds;
+    if (clean) note(GroupTable::kClean, *clean);
     return {};
   }
   void take_kernel_memory(std::string_view part, std::uint64_t bytes, std::optional<std::uint64_t>& known_kinds) {
@@ -429,14 +494,17 @@ class Parser {
     if (part == "anon") staging_.statistics().add(kMemcgAnonymousBytes, bytes, {type_->name});
     if (part == "slab_reclaimable") {
       staging_.statistics().add(kMemcgReclaimableBytes, bytes, {type_->name});
+      note(GroupTable::kDoubtful, bytes);
     }
     if (std::find(kKinds.begin(), kKinds.end(), part) != kKinds.end()) {
       known_kinds = saturating_sum(known_kinds.value_or(0), bytes);
     }
   }
 
+  const RawBytes& raw_;
   std::string_view bundle_;
   Staging& staging_;
+  GroupTable amounts_;
   std::string_view root_;
   std::string_view group_;
   std::string_view name_;       // path of the current file, below the root
@@ -448,17 +516,19 @@ class Parser {
   std::optional<std::uint64_t> sockets_;  // socket memory of the current group, in bytes
   std::uint64_t left_out_ = 0;
   bool is_version_1_ = false;
+  bool is_namespaced_ = false;  // groups above the root are hidden
+  bool has_limits_ = false;
   bool has_group_ = false;
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  return Parser(raw.parts[kBundlePart].view(), staging).run();
+  return Parser(raw, staging).run();
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = read(view, raw, state); !result) return result;
-  static_cast<void>(view.keep_open(kGroupKillsFile));
+  for (const std::string_view file : {kGroupKillsFile, kMeminfo, kZoneinfo}) static_cast<void>(view.keep_open(file));
   return {};
 }
 
@@ -477,6 +547,12 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgEvents, "memory.events (v1: memory.failcnt as max, oom_kill of memory.oom_control)"},
     {kMemcgHighBytes, "memory.high (v1: none)"},
     {kMemcgPeakBytes, "memory.peak (v1: memory.max_usage_in_bytes)"},
+    {kMemcgHeadroom,
+     "least of the group, those above it and the machine (memstat_memory_headroom_bytes): memory.max or memory.high - "
+     "memory.current + inactive_file, active_file, swapcached and half of slab_reclaimable of memory.stat - cache within "
+     "memory.min of other groups + swap left (v1: memory.limit_in_bytes, half of memory.kmem.usage_in_bytes)"},
+    {kMemcgHeadroomUncertain, "1 if half is not near enough, or a group above cannot be read"},
+    {kMemcgHeadroomSetBy, "the least of these"},
     {kMemcgTasks, "pids.current (v1: none)"},
     {kMemcgTasksLimit, "pids.max (v1: none)"},
     {kMemcgLocalEvents, "memory.events.local (v1: none)"},
@@ -506,18 +582,21 @@ extern const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .options = kOptions,
-    .max_files = 1,
+    .max_files = 3,
     .reopened_directories = kReopened,
     .notes =
         "a type is a control group, named by its path, and includes the groups below it; limit_bytes is the group's own "
         "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran "
         "out of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new groups "
         "are seen within two reads, new limits within four; pressure, swap, local events, dying descendants, parts and "
-        "(v1) kernel memory and kills are read at every fourth read, parts of a group without a limit and (v1) limits and "
-        "hits at every eighth; a group without a limit whose usage was the same for eight reads is read at every "
-        "sixteenth, its usage at every second; a counted kill is read at once; while linux_slab_bpf is up, its pass reads "
-        "the usage, limits and (v1) hits of the first 256 groups; a read takes about 15 us per group, and with hundreds "
-        "of CPUs memory.stat (option parts) can take milliseconds",
+        "(v1) kernel memory and kills are read at every fourth read (parts of up to 16 nearly full groups at each), parts "
+        "of "
+        "a group without a limit and (v1) limits and hits at every eighth, memory.min at every 64th; a group without a "
+        "limit "
+        "whose usage was the same for eight reads is read at every sixteenth, its usage at every second; a counted kill is "
+        "read at once; while linux_slab_bpf is up, its pass reads the usage, limits and (v1) hits of the first 256 groups; "
+        "a "
+        "read takes about 15 us per group, and with hundreds of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -45,6 +45,7 @@
 #include "core/collect/listed_name.h"
 #include "core/collect/plan_reader.h"
 #include "core/model/accounts.h"
+#include "core/model/headroom.h"
 #include "core/model/page_metrics.h"
 #include "core/model/zfs_metrics.h"
 #include "core/parse/key_values.h"
@@ -211,13 +212,14 @@ class CmaPages {
 struct Files {
   Amount socket_pages;
   Amount tracing;  ///< B
-  Amount cpu_pages;
+  ZoneAmounts zones;
   Amount cma_pages;
   Amount zswap_pool;  ///< B
   Amount overcommit_mode;
   ArcStats arc;
-  Amount huge_pools;       ///< B of all pools; nothing: not read, or not complete
-  Amount hyperv_balloon;   ///< B
+  Amount huge_pools;      ///< B of all pools; nothing: not read, or not complete
+  Amount hyperv_balloon;  ///< B
+  bool has_zram = false;
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
@@ -230,7 +232,7 @@ Files files_of(const RawBytes& raw) {
     const std::string_view content = read.bytes.view();
     std::string_view file;
     if (path == kZoneinfo) {
-      files.cpu_pages = count_cpu_pages(content);
+      files.zones = read_zone_amounts(content);
     } else if (path == kZpool) {
       files.zpool = trim(content);
     } else if (path == kSockstat) {
@@ -243,6 +245,8 @@ Files files_of(const RawBytes& raw) {
       files.arc = read_arcstats(content);
     } else if (path == kOvercommit) {
       files.overcommit_mode = parse_u64(trim(content));
+    } else if (path.ends_with("/mm_stat")) {
+      files.has_zram = true;
     } else if (path == kHyperVBalloon) {
       files.hyperv_balloon = hyperv_bytes(content);
     } else if (const std::string_view pool = component_after(path, kPools, file); !pool.empty()) {
@@ -331,7 +335,7 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add("page_tables", line("PageTables"));
   accounts.add("secondary_page_tables", line("SecPageTables"));
   accounts.add("percpu", line("Percpu"));
-  accounts.add("per_cpu_pages", times(files.cpu_pages, page));
+  accounts.add("per_cpu_pages", times(files.zones.cpu_pages, page));
   accounts.add("memory_map", pages("nr_memmap_pages"));
 
   // Without the line, the number of pages is that of the pool of the default size.
@@ -387,6 +391,21 @@ void add_views(const Lines& lines, const Counters& counters, const Files& files,
   if (const Amount balloon = balloon_bytes(lines, counters, files, page_size)) statistics.add(kBalloonBytes, *balloon);
 }
 
+/// Swap on zram takes memory as zswap does.
+void add_headroom(std::string_view meminfo, const Files& files, std::uint64_t page_size, std::uint64_t released_by_arc,
+                  StagedStatistics& statistics) {
+  const auto amounts = read_machine_amounts(meminfo, files.zones, page_size);
+  if (!amounts) return;
+  const std::uint64_t kernel = saturating_sum(amounts->kernel, released_by_arc);
+  const bool is_swap_sure = !amounts->has_zswap && !files.has_zram;
+  const std::uint64_t sure = saturating_sum(amounts->sure, is_swap_sure ? amounts->swap_free : 0);
+  const Room room{.sure = sure,
+                  .possible = saturating_sum(sure, saturating_sum(kernel, is_swap_sure ? 0 : amounts->swap_free))};
+  if (room.is_certain()) return statistics.add(kHeadroomBytes, room.middle());
+  const bool is_kernel = is_swap_sure || kernel >= amounts->swap_free;
+  statistics.add(kHeadroomUncertain, 1, {to_string(is_kernel ? HeadroomDoubt::kKernel : HeadroomDoubt::kSwap)});
+}
+
 constexpr std::array<std::string_view, 5> kZramParts = {"original", "compressed", "held", "limit", "peak"};
 
 /// Nothing if there are fewer numbers, or one of them does not fit in 64 bits.
@@ -438,6 +457,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, files, raw.page_size, staging.statistics());
   add_zram(raw, staging.statistics());
+  add_headroom(text, files, raw.page_size, released_by_arc, staging.statistics());
   accounts.finish(*lines[Line("MemTotal")].value, *lines[Line("MemFree")].value);
   return {};
 }
@@ -505,6 +525,10 @@ constexpr MetricOrigin kOrigins[] = {
     {kTotalBytes, "MemTotal"},
     {kAvailableBytes,
      "MemAvailable, and of the cache of ZFS min(size, c) - c_min, at most the sum of its four *_evictable_* amounts"},
+    {kHeadroomBytes,
+     "MemFree, without min and the largest protection of all zones of /proc/zoneinfo, + count of their pagesets + "
+     "Active(file) + Inactive(file) + SwapFree, and half of KReclaimable"},
+    {kHeadroomUncertain, "1 if KReclaimable, or SwapFree with zram or Zswap, makes it uncertain"},
     {kArcBytes, "size of /proc/spl/kstat/zfs/arcstats"},
     {kArcTargetBytes, "c of arcstats"},
     {kArcMinBytes, "c_min of arcstats"},

@@ -106,9 +106,11 @@ void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) 
   if (const auto names = merged.of(row); !names.empty()) json.list("also", names);
 }
 
-void write_tasks(JsonWriter& json, const GroupTasks& tasks, std::size_t row) {
-  const auto use = tasks.of(row);
-  if (use && use->limit != 0) json.field("tasks", use->tasks).field("tasks_limit", use->limit);
+void write_group(JsonWriter& json, const GroupFacts::Facts& facts) {
+  if (facts.tasks && facts.tasks_limit.value_or(0) != 0) {
+    json.field("tasks", *facts.tasks).field("tasks_limit", *facts.tasks_limit);
+  }
+  write_headroom(json, facts.headroom);
 }
 
 /// The origin of a figure of types in a source; nullptr if it has none.
@@ -188,7 +190,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   write_poll(json, snapshot);
   std::string name;
   const MergedNames merged(snapshot);
-  const GroupTasks tasks(snapshot);
+  const GroupFacts groups(snapshot);
   std::string escaped_type;
   if (request.type) append_escaped_label_value(escaped_type, *request.type);
   json.open_list("types");
@@ -199,7 +201,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
     json.open_object();
     write_row(json, snapshot, row, name);
     write_merged(json, merged, row);
-    write_tasks(json, tasks, row);
+    write_group(json, groups.of(row));
     json.close();
   }
   json.close().open_list("unlisted");
@@ -221,7 +223,8 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
   write_poll(json, snapshot);
   write_row(json, snapshot, row, name);
   write_merged(json, MergedNames(snapshot), row);
-  write_tasks(json, GroupTasks(snapshot), row);
+  const GroupFacts groups(snapshot);
+  write_group(json, groups.of(row));
   if (entry.first_seen_ns != 0) json.field("first_seen", seconds_of(entry.first_seen_ns));
   for (const Snapshot::Detail& detail : snapshot.details()) {
     if (detail.row == row) json.field("detail", snapshot.detail_text(detail));
@@ -408,6 +411,9 @@ std::string memory_document(const Snapshot& snapshot, const HostInfo& host, cons
     }
   }
   if (!available.empty()) json.field("available_bytes", available[0].bits);
+  if (const auto headroom = snapshot.samples(kHeadroomBytes); !headroom.empty()) {
+    json.field("headroom_bytes", headroom[0].bits);
+  }
   if (const auto kills = snapshot.samples(kOomKills); !kills.empty()) json.field("oom_kills", kills[0].bits);
   if (const auto kills = recent_kills(history)) json.field("recent_oom_kills", *kills);
   return json.finish();

@@ -2,37 +2,50 @@
 #include "daemon/snapshot/row_extras.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/model/group_metrics.h"
 
 namespace memstat {
 
-GroupTasks::GroupTasks(const Snapshot& snapshot)
-    : snapshot_(snapshot), tasks_(values_of(kMemcgTasks)), limits_(values_of(kMemcgTasksLimit)) {}
-
-GroupTasks::Values GroupTasks::values_of(const SystemMetric& metric) const {
-  Values values;
-  for (const Snapshot::MachineSample& sample : snapshot_.samples(metric)) {
-    snapshot_.labels_at(sample.labels, metric.label_names()).for_each([&](std::string_view, std::string_view group) {
-      values.emplace_back(group, sample.bits);
-    });
-  }
-  std::sort(values.begin(), values.end());
-  return values;
+GroupFacts::GroupFacts(const Snapshot& snapshot) : snapshot_(snapshot) {
+  using Labels = std::array<std::string_view, kMaxSystemMetricLabels>;
+  const auto take = [&](const SystemMetric& metric, auto set) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(metric)) {
+      Labels labels;
+      std::size_t count = 0;
+      snapshot.labels_at(sample.labels, metric.label_names()).for_each([&](std::string_view, std::string_view value) {
+        labels[count++] = value;
+      });
+      set(facts_[labels[0]], labels, sample.bits);
+    }
+  };
+  take(kMemcgTasks, [](Facts& facts, const Labels&, std::uint64_t tasks) { facts.tasks = tasks; });
+  take(kMemcgTasksLimit, [](Facts& facts, const Labels&, std::uint64_t limit) { facts.tasks_limit = limit; });
+  take(kMemcgHeadroom, [](Facts& facts, const Labels& labels, std::uint64_t bytes) {
+    (labels[1] == "max" ? facts.headroom.bytes : facts.headroom.until_high) = bytes;
+  });
+  take(kMemcgHeadroomSetBy, [](Facts& facts, const Labels& labels, std::uint64_t) {
+    if (labels[1] == "max") facts.headroom.set_by = unescaped_label(labels[2]);
+  });
+  take(kMemcgHeadroomUncertain, [](Facts& facts, const Labels& labels, std::uint64_t) {
+    if (labels[1] == "max") facts.headroom.uncertain = unescaped_label(labels[2]);
+  });
 }
 
-std::optional<GroupTasks::Use> GroupTasks::of(std::size_t row) const {
+void write_headroom(JsonWriter& json, const GroupHeadroom& headroom) {
+  if (headroom.bytes) json.field("headroom_bytes", *headroom.bytes);
+  if (!headroom.set_by.empty()) json.field("headroom_set_by", headroom.set_by);
+  if (!headroom.uncertain.empty()) json.field("headroom_uncertain", headroom.uncertain);
+  if (headroom.until_high) json.field("headroom_until_high_bytes", *headroom.until_high);
+}
+
+const GroupFacts::Facts& GroupFacts::of(std::size_t row) const {
+  static const Facts kNoFacts;
   const Snapshot::Row& entry = snapshot_.rows()[row];
-  if (entry.allocator != Allocator::kMemcg) return std::nullopt;
-  const std::string_view group = entry.labels(snapshot_.label_bytes().data()).escaped_type();
-  const auto find = [group](const Values& values) -> std::optional<std::uint64_t> {
-    const auto found = std::lower_bound(values.begin(), values.end(), std::pair(group, std::uint64_t{0}));
-    return found == values.end() || found->first != group ? std::nullopt : std::optional(found->second);
-  };
-  const auto tasks = find(tasks_);
-  const auto limit = find(limits_);
-  if (!tasks || !limit) return std::nullopt;
-  return Use{.tasks = *tasks, .limit = *limit};
+  if (entry.allocator != Allocator::kMemcg) return kNoFacts;
+  const auto found = facts_.find(entry.labels(snapshot_.label_bytes().data()).escaped_type());
+  return found == facts_.end() ? kNoFacts : found->second;
 }
 
 namespace {

@@ -1,36 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Facts about rows that are not figures: tasks of control groups and their limits, and other names of slab caches.
+// Facts about rows that are not figures: tasks and headroom of control groups, and other names of slab caches.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
+#include "core/base/json_writer.h"
 #include "daemon/snapshot/snapshot.h"
 
 namespace memstat {
 
-/// The tasks of the control groups of a snapshot. The snapshot must outlive this object. Thread safety: immutable.
-class GroupTasks {
- public:
-  explicit GroupTasks(const Snapshot& snapshot);
+/// What a control group can still allocate; core/model/headroom.h.
+struct GroupHeadroom {
+  std::optional<std::uint64_t> bytes = {};       ///< Until a process is killed.
+  std::string set_by = {};                       ///< The group above whose limit it is, or "machine"; "": its own.
+  std::string uncertain = {};                    ///< Why `bytes` is empty; "": it is not, or the group has no limit.
+  std::optional<std::uint64_t> until_high = {};  ///< Until it is slowed down.
+};
 
-  struct Use {
-    std::uint64_t tasks = 0;
-    std::uint64_t limit = 0;
+/// Writes the members of the object of a type.
+void write_headroom(JsonWriter& json, const GroupHeadroom& headroom);
+
+/// Metrics of the control groups of a snapshot. Thread safety: immutable.
+class GroupFacts {
+ public:
+  explicit GroupFacts(const Snapshot& snapshot);
+
+  struct Facts {
+    std::optional<std::uint64_t> tasks = {};
+    std::optional<std::uint64_t> tasks_limit = {};
+    GroupHeadroom headroom = {};
   };
-  /// Nothing for a group without limit, and for rows of other allocators.
-  [[nodiscard]] std::optional<Use> of(std::size_t row) const;
+  /// Empty for a group without any, and for rows of other allocators. Valid as long as this object and the snapshot.
+  [[nodiscard]] const Facts& of(std::size_t row) const;
 
  private:
-  using Values = std::vector<std::pair<std::string_view, std::uint64_t>>;  // by the escaped name of the group, sorted
-  [[nodiscard]] Values values_of(const SystemMetric& metric) const;
-
   const Snapshot& snapshot_;
-  Values tasks_;
-  Values limits_;
+  std::unordered_map<std::string_view, Facts> facts_;  // by the escaped name of the group
 };
 
 /// The other names of a snapshot's rows. The snapshot must outlive this object. Thread safety: immutable.

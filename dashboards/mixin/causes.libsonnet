@@ -102,7 +102,7 @@ local type = ['allocator', 'type'];
     { alerts: ['MemstatControlGroupOutOfMemory', 'MemstatControlGroupAtLimit'], by: ['type'], causes: kinds.groups + kinds.partialKills },
     {
       alerts: [
-        'MemstatControlGroupThrottled', 'MemstatControlGroupKernelMemory', 'MemstatControlGroupKernelGrowth', 'MemstatControlGroupKernelSlowGrowth',
+        'MemstatControlGroupThrottled', 'MemstatControlGroupHeadroom', 'MemstatControlGroupKernelMemory', 'MemstatControlGroupKernelGrowth', 'MemstatControlGroupKernelSlowGrowth',
       ],
       by: ['group'],
       causes: kinds.groups + kinds.groupGrowth,

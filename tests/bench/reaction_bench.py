@@ -83,6 +83,7 @@ QUICK = [
     ("a", "memstat_memcg_kernel_bytes", 'group="/grows"', 100 * MIB, a_day(2.4 * GIB)),
     ("a", "memstat_memcg_anonymous_bytes", 'group="/grows"', 100 * MIB, None),
     ("a", "memstat_type_limit_bytes", kind("memcg", "/grows"), GIB, None),
+    ("a", "memstat_memcg_headroom_bytes", 'group="/grows",until="max"', 400 * MIB, a_day(-2.4 * GIB)),
     ("b", "memstat_refaulted_pages_total", 'kind="file"', 0, a_minute(1e6)),
     ("a", "memstat_memcg_pressure_stall_seconds_total", 'group="/held",kind="full"', 0, a_minute(30)),
     ("a", "memstat_memcg_events_total", 'group="/held",event="high"', 0, a_minute(600)),

@@ -194,7 +194,7 @@ class CommandLine(unittest.TestCase):
 
     def test_limits_and_diff_of_a_capture(self):
         capture = captures.fixtures()[LIMITS]
-        self.assertIn("uma,mbuf_jumbo_page,1,objects,1532,kern.ipc.nmbjumbop,\"sysctl, only upwards\",refused without waiting; callers fall back to clusters,400,400,,\n",
+        self.assertIn("uma,mbuf_jumbo_page,1,objects,1532,kern.ipc.nmbjumbop,\"sysctl, only upwards\",refused without waiting; callers fall back to clusters,400,400,,,\n",
                       output("limits", "--csv", "--from", capture))
         self.assertIn("uma,mbuf_jumbo_page,0,1638400,1638400,0,400,400,0,1532,1532\n", output("diff", "--csv", f"{capture}@0", capture))
         same = run("diff", capture, capture)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import account
 import checker
 import growth
+import headroom
 import limits
 import machine
 import shortages
@@ -246,6 +247,10 @@ TESTS = {test.name: test for test in (
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
          modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "lz4_compress=later", "lz4hc_compress=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
          shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), provokes=True),
+    *(Test("headroom" + suffix, f"control groups of version {version} are filled, and a program allocates until it is killed", headroom.script(version),
+           groups=0, page_check=headroom.check(version), configuration=headroom.CONFIGURATION, provokes=True, environment={"CGROUP": str(version)},
+           modules=("brd=later", "crc32c_generic=later", "crc16=later", "mbcache=later", "jbd2=later", "ext4=later"), shapes=(Shape(cpus=2, memory=1536, append="hugepages=8", patience=5400),))
+      for version, suffix in ((2, ""), (1, "_v1"))),
     Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=900),), groups=0),
     Test("c_api", "the tests of the C API, which are built already", C_API, shapes=(Shape(cpus=2, memory=2048, patience=1200),), groups=0, built=("test_c_api",),
          fixtures=True),

@@ -26,7 +26,7 @@ LAYERS = [
     (r"core/capture/.*", [r"core/(capture|kernel|base)/.*"]),
     (r"core/collect/plan_reader\.(h|cpp)", [r"core/(read_plan|source)\.h", r"core/(collect|kernel|base)/.*"]),
     (r"core/collect/.*", [r"core/(collect|parse|kernel|base)/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/sources/event_log\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|kernel_log(_book)?|(freebsd|service)_log|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/sources/event_log\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|headroom|kernel_log(_book)?|(freebsd|service)_log|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
     (r"core/diagnosis/.*", [r"core/(diagnosis|model|base)/.*"]),
     (r"core/inspect/.*", [r"core/(inspect|parse|collect|model|kernel|base)/.*"]),
     (r"core/source_option\.h", []),

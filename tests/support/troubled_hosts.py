@@ -33,6 +33,7 @@ FAST = grows(GIB, 48 * GIB, 1 / 24)
 STEADY = grows(400 * MIB, 200 * MIB)
 HELD = grows(8 * GIB, 9.6 * GIB, 5 / 24)
 UNACCOUNTED = grows(GIB, 24 * GIB, 1 / 12)
+LEFT = grows(400 * MIB, -2400 * MIB, 3 / 24)  # of a control group's limit
 SOON = grows(0.55, 0.05 * 24, 8 / 24)  # of a limit
 
 
@@ -71,6 +72,7 @@ PAGE = {
     "memstat_memcg_anonymous_bytes": [('group="/web"', MIB), ('group="/slow"', MIB)],
     "memstat_memcg_pressure_stall_seconds_total": [('group="/web",kind="full"', a_minute(600))],
     "memstat_memcg_events_total": [('group="/web",event="high"', a_minute(6000))],
+    "memstat_memcg_headroom_bytes": [('group="/web",until="max"', LEFT)],
     "memstat_refaulted_pages_total": [('kind="file"', a_minute(1e7))],
     "memstat_memcg_tasks": [('group="/web"', 99)],
     "memstat_memcg_tasks_limit": [('group="/web"', 100)],
@@ -122,7 +124,8 @@ def recorded(end):
                 for name, labels, value in medians[:3] for span, back in SPAN.items()]
     entries += [(f"{types}:large", group("slab", "fast"), FAST, 2400, 600), (f"{types}:large", group("slab", "steady"), STEADY, 2400, 600),
                 ("instance:memstat_type_bytes:count", "", 2, 9 * DAY, 600), ("instance:memstat_kernel_held_bytes:sum", "", HELD, 2400, 240),
-                ("instance_allocator_type:memstat_type_limit_used:followed", group("table", "soon"), SOON, 7 * HOUR, 60)]
+                ("instance_allocator_type:memstat_type_limit_used:followed", group("table", "soon"), SOON, 7 * HOUR, 60),
+                ("instance_group:memstat_memcg_headroom:followed", 'group="/web"', LEFT, 2 * HOUR, 600)]
     for host in HOSTS:
         for name, labels, value, back, step in entries:
             for now in range(end - back, end, step):

@@ -14,6 +14,19 @@ namespace {
 
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 
+/// What the group can still allocate, if its own limit decides it. Nothing: a group above does, or it is unknown.
+std::optional<double> headroom(const Evidence& evidence, std::string_view group, std::string_view until) {
+  const auto find = [&](std::string_view metric) -> const MetricEvidence* {
+    const auto samples = evidence.samples(metric);
+    const auto found = std::find_if(samples.begin(), samples.end(), [&](const MetricEvidence& one) {
+      return one.labels[0] == group && one.labels[1] == until;
+    });
+    return found == samples.end() ? nullptr : &*found;
+  };
+  const MetricEvidence* const left = find(kGroupHeadroom);
+  return left == nullptr || find(kGroupHeadroomSetBy) != nullptr ? std::nullopt : std::optional(left->value);
+}
+
 /// The memory of a group that the kernel cannot reclaim: program memory, tmpfs, and the unreclaimable part of kernel memory.
 /// Nothing: unknown.
 std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view group) {
@@ -22,6 +35,12 @@ std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view gro
   return *anonymous + charged_to(evidence, group, kSharedMemory, Holds::kNow) +
          evidence.value("memstat_memcg_kernel_bytes", group).value_or(0) -
          evidence.value("memstat_memcg_reclaimable_kernel_bytes", group).value_or(0);
+}
+
+/// The part of a limit that is not headroom, or else the memory that cannot be reclaimed.
+std::optional<double> fixed_within(const Evidence& evidence, std::string_view group, std::string_view until, double limit) {
+  const auto left = headroom(evidence, group, until);
+  return left ? std::max(0.0, limit - *left) : fixed_bytes(evidence, group);
 }
 
 /// Full of program memory within minutes.
@@ -100,7 +119,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
     if (*group.bytes < kFillingShare * *group.limit_bytes) continue;
-    const auto fixed = fixed_bytes(evidence, group.name);
+    const auto fixed = fixed_within(evidence, group.name, "max", *group.limit_bytes);
     if (!fixed) continue;
     if (*fixed < kNearShare * *group.limit_bytes || *group.bytes < kNearShare * *group.limit_bytes) {
       look_at_filling(evidence, cause, group, *fixed, found);
@@ -121,8 +140,10 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
                                : name + " is nearly full: " + bytes_text(*fixed) + " of " + bytes_text(*group.limit_bytes) +
                                      " cannot be reclaimed");
     finding.refused = failed;
-    finding.fact({.text = percent_text(*fixed / *group.limit_bytes) + " of the limit is program and kernel memory",
-                  .source = "memcg/" + std::string(group.name),
+    const auto left = headroom(evidence, group.name, "max");
+    finding.fact({.text = left ? bytes_text(*left) + " can still be allocated before a process is killed"
+                               : percent_text(*fixed / *group.limit_bytes) + " of the limit is program and kernel memory",
+                  .source = left ? std::string(kGroupHeadroom) : "memcg/" + std::string(group.name),
                   .value = fixed,
                   .limit = group.limit_bytes});
     if (is_pressed) {
@@ -180,7 +201,8 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
     if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
     // Page cache above the limit is reclaimed at once.
-    const bool is_cache = fixed_bytes(evidence, group->name).value_or(*group->bytes) < kNearShare * high.value;
+    const bool is_cache =
+        fixed_within(evidence, group->name, "high", high.value).value_or(*group->bytes) < kNearShare * high.value;
     if (is_cache && (stalled <= 0.1 || has_stopped_waiting(evidence, group->name))) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
@@ -271,10 +293,12 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 }
 
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
-constexpr std::string_view kLimitUses[] = {kGroupEvents, kGroupLimits, "memstat_memcg_kernel_bytes",
-                                           "memstat_memcg_reclaimable_kernel_bytes", kGroupParts};
-constexpr std::string_view kHighUses[] = {kHigh,        kGroupStalls, kGroupAnonymous,
-                                          kGroupKernel, kGroupParts,  "memstat_memcg_reclaimable_kernel_bytes"};
+constexpr std::string_view kLimitUses[] = {
+    kGroupEvents, kGroupLimits,   "memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes",
+    kGroupParts,  kGroupHeadroom, kGroupHeadroomSetBy};
+constexpr std::string_view kHighUses[] = {kHigh,          kGroupStalls,       kGroupAnonymous,
+                                          kGroupKernel,   kGroupParts,        "memstat_memcg_reclaimable_kernel_bytes",
+                                          kGroupHeadroom, kGroupHeadroomSetBy};
 constexpr std::string_view kHighNeeds[] = {kGroupEvents};
 constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
                                               "swap_thrash"};

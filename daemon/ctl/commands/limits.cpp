@@ -14,12 +14,13 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 14> kLimitsColumns{{{.key = "allocator", .title = "ALLOCATOR"},
+constexpr std::array<ReportColumn, 16> kLimitsColumns{{{.key = "allocator", .title = "ALLOCATOR"},
                                                        {.key = "type", .title = "TYPE", .least = 12},
                                                        {.key = "used_ratio", .title = "USED", .unit = Unit::kRatio},
                                                        {.key = "", .title = "COUNTED", .unit = Unit::kNumber},
                                                        {.key = "", .title = "LIMIT", .unit = Unit::kNumber},
                                                        {.key = "of", .title = "OF", .rank = 1},
+                                                       {.key = "", .title = "HEADROOM", .unit = Unit::kBytes, .rank = 1},
                                                        {.key = "failures", .title = "FAILURES", .unit = Unit::kNumber},
                                                        {.key = "tunable", .title = "SET BY", .rank = 2},
                                                        {.key = "set_in", .title = "", .rank = 3},
@@ -27,7 +28,8 @@ constexpr std::array<ReportColumn, 14> kLimitsColumns{{{.key = "allocator", .tit
                                                        {.key = "counted_objects", .title = "", .unit = Unit::kNumber},
                                                        {.key = "limit_objects", .title = "", .unit = Unit::kNumber},
                                                        {.key = "counted_bytes", .title = "", .unit = Unit::kBytes},
-                                                       {.key = "limit_bytes", .title = "", .unit = Unit::kBytes}}};
+                                                       {.key = "limit_bytes", .title = "", .unit = Unit::kBytes},
+                                                       {.key = "headroom_bytes", .title = "", .unit = Unit::kBytes}}};
 
 struct Limited {
   const TypeRow* type = nullptr;
@@ -94,11 +96,12 @@ ReportTable limits_table(std::span<const TypeRow> types) {
     const bool has_failures = !one.is_of_tasks && has(type, kFailures);
     const std::string unit = column == nullptr ? "" : one.is_of_tasks ? "tasks" : unit_of(*column);
     const LimitWord word = word_of(one);
+    const Cell headroom = one.is_of_tasks ? Cell() : cell_of(type.headroom.bytes);
     add_row(table, type, has_hosts,
             {type.allocator, type.name, cell_of(one.limit.used), amount(counted), amount(limit), cell_of_text(unit),
-             has_failures ? Cell(type.failures) : Cell(), cell_of_text(std::string(word.tunable)),
+             headroom, has_failures ? Cell(type.failures) : Cell(), cell_of_text(std::string(word.tunable)),
              cell_of_text(std::string(word.where)), cell_of_text(std::string(word.note)), exact(counted, false),
-             exact(limit, false), exact(counted, true), exact(limit, true)});
+             exact(limit, false), exact(counted, true), exact(limit, true), headroom});
   }
   return table;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/amount_text.h"
+#include "core/model/headroom.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
@@ -124,6 +125,26 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   return text;
 }
 
+/// What a control group can still allocate, and whose limit that is.
+std::string headroom_text(const GroupHeadroom& headroom, bool is_human) {
+  const auto line = [](const std::string& title, const std::string& figure, const std::string& words) {
+    return "  " + to_left(title, 16) + to_right(figure, 12) + words + "\n";
+  };
+  const auto amount = [&](std::uint64_t bytes) { return figure_text(bytes, true, is_human); };
+  const std::string unit = is_human ? "" : " bytes";
+  std::string text;
+  if (headroom.bytes) {
+    const std::string whose = headroom.set_by.empty()        ? "until it is at its limit"
+                              : headroom.set_by == "machine" ? "until the machine has no memory left"
+                                                             : "until " + printable(headroom.set_by) + " is at its limit";
+    text += line("headroom", amount(*headroom.bytes), unit + ", " + whose);
+  } else if (!headroom.uncertain.empty()) {
+    text += line("headroom", "uncertain", ": " + std::string(doubt_words(headroom.uncertain)));
+  }
+  if (headroom.until_high) text += line("until high", amount(*headroom.until_high), unit + ", until it is slowed down");
+  return text;
+}
+
 std::vector<TypeRow> copies_of(const std::vector<const TypeRow*>& types) {
   std::vector<TypeRow> rows;
   for (const TypeRow* const type : types) rows.push_back(*type);
@@ -195,6 +216,7 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
     if (const auto sum = sum_of(types, *figure)) json.field(figure->key, *sum);
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) json.field("limit_used_ratio", *limit.used);
+  write_headroom(json, types.front()->headroom);
   if (const LimitWord* const word = limit_word(types.front()->os, types.front()->allocator, types.front()->name)) {
     json.field("limit_tunable", word->tunable).field("limit_set_in", word->where);
     if (!word->note.empty()) json.field("limit_note", word->note);
@@ -251,7 +273,8 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
-                    figures_text(named.types, is_human) + limit_text(type) + merged_text(type);
+                    figures_text(named.types, is_human) + headroom_text(type.headroom, is_human) + limit_text(type) +
+                    merged_text(type);
     for (const Parts* const parts : {&cpus, &nodes}) {
       if (!parts->columns.empty()) report.output += "\n" + with_part_table(*parts, print);
     }

@@ -30,6 +30,10 @@ TypeRow row_of_document(const Document& type) {
     row.tasks = amount_of(type, "tasks");
     row.tasks_limit = *limit;
   }
+  row.headroom = {.bytes = amount_of(type, "headroom_bytes"),
+                  .set_by = text_of(type, "headroom_set_by"),
+                  .uncertain = text_of(type, "headroom_uncertain"),
+                  .until_high = amount_of(type, "headroom_until_high_bytes")};
   row.growth = number_of(type, "growth_bytes_per_second");
   row.is_container = is_true(type, "container");
   row.fails_routinely = is_true(type, "fails_routinely");

@@ -34,7 +34,8 @@ std::string read_metrics() {
   for (const Column* const column : kColumns) names.append("|").append(description(column->field).metric.name);
   for (const SystemMetric* const metric :
        {&kTotalBytes, &kAvailableBytes, &kAccountedBytes, &kUnaccountedBytes, &kMemcgTasks, &kMemcgTasksLimit,
-        &kMemcgAnonymousBytes, &kMemcgKernelBytes, &kMemcgReclaimableBytes}) {
+        &kMemcgAnonymousBytes, &kMemcgKernelBytes, &kMemcgReclaimableBytes, &kMemcgHeadroom, &kMemcgHeadroomUncertain,
+        &kMemcgHeadroomSetBy}) {
     names.append("|").append(metric->facts.name);
   }
   return names;
@@ -262,6 +263,12 @@ class PrometheusSource final : public ReportSource {
   void take_group(const std::string& metric, const Series& series, TypeRow& row) {
     if (metric == kMemcgTasks.facts.name) row.tasks = amount_of(series.value);
     if (metric == kMemcgTasksLimit.facts.name) row.tasks_limit = amount_of(series.value);
+    if (metric == kMemcgHeadroom.facts.name) {
+      (series.label("until") == "max" ? row.headroom.bytes : row.headroom.until_high) = amount_of(series.value);
+    } else if (series.label("until") == "max") {
+      if (metric == kMemcgHeadroomSetBy.facts.name) row.headroom.set_by = series.label("by");
+      if (metric == kMemcgHeadroomUncertain.facts.name) row.headroom.uncertain = series.label("reason");
+    }
     if (metric == kMemcgAnonymousBytes.facts.name || metric == kMemcgKernelBytes.facts.name) {
       fixed_[series.label("group")] += series.value;
     }

@@ -58,13 +58,15 @@ std::vector<TypeRow> rows_of(const Snapshot& snapshot) {
   std::vector<TypeRow> rows;
   rows.reserve(snapshot.row_count());
   const MergedNames merged(snapshot);
-  const GroupTasks tasks(snapshot);
+  const GroupFacts groups(snapshot);
   for (std::size_t at = 0; at < snapshot.row_count(); ++at) {
     rows.push_back(row_of(snapshot, at));
-    if (const auto use = tasks.of(at)) {
-      rows.back().tasks = use->tasks;
-      rows.back().tasks_limit = use->limit;
+    const GroupFacts::Facts& facts = groups.of(at);
+    if (facts.tasks && facts.tasks_limit) {
+      rows.back().tasks = facts.tasks;
+      rows.back().tasks_limit = *facts.tasks_limit;
     }
+    rows.back().headroom = facts.headroom;
     for (const std::string_view name : merged.of(at)) rows.back().also.emplace_back(name);
   }
   for (const Snapshot::Detail& detail : snapshot.details()) {

@@ -13,6 +13,7 @@
 #include "core/include/memstat.h"
 #include "core/model/field.h"
 #include "daemon/ctl/output/report_table.h"
+#include "daemon/snapshot/row_extras.h"
 
 namespace memstat::ctl {
 
@@ -38,6 +39,7 @@ struct TypeRow {
   std::optional<double> limit_used = {};  ///< From a daemon, 1 for all of it; empty: to be computed from the figures.
   std::optional<std::uint64_t> tasks;     ///< For a control group with a limit of tasks.
   std::uint64_t tasks_limit = 0;          ///< Only valid with `tasks`.
+  GroupHeadroom headroom = {};            ///< Of a control group with a limit of its own or above it.
   std::optional<double> growth = {};      ///< B/s over a daemon's window; empty: not observed.
   bool is_container = false;              ///< Its memory is also counted in other types, so it must not be ranked with them.
   bool fails_routinely = false;           ///< Failures are part of normal operation.

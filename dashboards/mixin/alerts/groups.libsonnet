@@ -16,7 +16,9 @@ function(c, l)
   local lacking = '(increase(%(f)s[15m]) > 0.5 or (%(f)s > 0 unless %(f)s offset 15m and on (%(host)s) %(poll)s offset 15m))' % {
     f: failures, host: l.host, poll: l.of('memstat_poll_timestamp_seconds')
   };
-  local ofGroup(metric) = l.one(metric, '', ['group'] + ids);
+  local ofGroup(metric, matchers='') = l.one(metric, matchers, ['group'] + ids);
+  local low = 'instance_group:memstat_memcg_headroom:followed';
+  local left = 'until="max"';
   local kernel(ago='') = l.by(['group'] + ids, l.of('memstat_memcg_kernel_bytes') + ago);
   local anonymous(ago='') = l.by(['group'], l.of('memstat_memcg_anonymous_bytes') + ago);
   local limit = l.by(['group'], 'label_replace(%s, "group", "$1", "type", "(.*)")' % l.of('memstat_type_limit_bytes', 'allocator="memcg"'));
@@ -110,6 +112,28 @@ function(c, l)
       'A control group has almost reached its limit of threads on ' + l.hostName,
       l.hostName + ': control group {{ $labels.group }}' + l.podName + ' has ' + l.percent + ' of its maximum number of threads; at 100% its programs cannot start '
       + 'another one.',
+    ),
+    // Of groups that have less than half of their own limit left, so that few are examined over an hour. The headroom of a group
+    // that runs out first above it is left to that one, which has as much or less.
+    l.record(low, '%s < on (%s, group) group_left () %s' % [l.one('memstat_memcg_headroom_bytes', left, ['group']), l.host, part(0.5)]),
+    l.alert(
+      'MemstatControlGroupHeadroom',
+      |||
+        %(left)s and on (%(host)s, group) %(low)s
+        and on (%(host)s, group) predict_linear(%(low)s[1h], %(seconds)d) < 0
+        and on (%(host)s, group) %(low)s offset 30m - %(low)s > %(low)s / 12
+        and on (%(host)s, group) %(low)s offset 1h - %(low)s offset 30m > %(low)s / 12
+        unless on (%(host)s, group)
+          label_replace(%(low)s, "above", "$1", "group", "(.+)/[^/]+")
+          >= on (%(host)s, above) group_left ()
+          label_replace(%(low)s, "above", "$1", "group", "(.+)")
+      ||| % { left: ofGroup('memstat_memcg_headroom_bytes', left), low: low, host: l.host, seconds: 4 * 3600 },
+      '20m', 'warning', 'group',
+      'A control group will be out of memory within four hours on ' + l.hostName,
+      l.hostName + ': control group {{ $labels.group }}' + l.podName + ' can allocate only ' + l.bytes + ' more until the kernel kills a process in it.'
+      + l.duration(' At this rate that is used up in ', 'max(memstat_memcg_headroom_bytes{%s,group=%%q,until="max"}) / max(-deriv(memstat_memcg_headroom_bytes{%s,group=%%q,until="max"}[1h]) > 0)' % [
+        l.hostMatchers, l.hostMatchers
+      ], '%s $labels.group %s $labels.group' % [l.hostArguments, l.hostArguments], '.'),
     ),
     growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),
     // Growth over weeks, unless the alert on hourly growth fires for the group.

@@ -91,6 +91,8 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(bpf_percpu_map, bpf_percpu_map)                 \
   KIND(memory, take_memory)                            \
   KIND(locked, lock_memory)                            \
+  KIND(counted, take_counted)                          \
+  KIND(locked_file, lock_file)                         \
   KIND(reserved, reserve_memory)                       \
   KIND(page_table, take_page_table)                    \
   KIND(map, split_map)                                 \

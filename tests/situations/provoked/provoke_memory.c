@@ -13,6 +13,25 @@ int lock_memory(long i) {
   const int error = take_memory(i);
   return error ? error : errno_of(mlockall(MCL_CURRENT));
 }
+int take_counted(
+    long i) {  // 256 KiB; their number is in $PROVOKE_FILE, which is there already, for who outlives this process
+  static int file = -1;
+  char number[32];
+  enum { kSize = 256 << 10 };
+  char* const memory = mmap(NULL, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return errno;
+  for (int at = 0; at < kSize; at += kPage) memset(memory + at, (int)(i + at), kPage);
+  if (file < 0) file = open(getenv("PROVOKE_FILE"), O_WRONLY);
+  const int size = snprintf(number, sizeof number, "%ld\n", i + 1);
+  return errno_of(pwrite(file, number, (size_t)size, 0));
+}
+int lock_file(long i) {  // the i-th MiB of $PROVOKE_FILE
+  const int file = open(getenv("PROVOKE_FILE"), O_RDONLY);
+  void* const memory = mmap(NULL, kMiB, PROT_READ, MAP_SHARED, file, i * kMiB);
+  if (memory == MAP_FAILED) return errno;
+  close(file);
+  return errno_of(mlock(memory, kMiB));
+}
 int reserve_memory(long i) {  // committed, not touched
   (void)i;
   return is_mapped(mmap(NULL, 16 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -448,6 +448,24 @@ TEST_F(LiveControlGroups, TheirPartsAreReadAtEachFourthRead) {
   EXPECT_EQ(reads_of("/a/memory.stat", 1), 1) << "a first read";
 }
 
+TEST_F(LiveControlGroups, ThatAreNearlyFullAndMoveHaveFreshParts) {
+  make_root2();
+  make2("/a");
+  const auto parts_of = [&](const std::string& usage) {
+    write("/a/memory.current", usage);
+    write("/a/memory.stat", "anon " + usage);
+    return content_of("/a/memory.stat");
+  };
+  write("/a/memory.max", "1000\n");
+  write("/a/memory.high", "max\n");
+  ASSERT_EQ(parts_of("1\n"), "anon 1\n");
+  EXPECT_TRUE(state_.has_limits);
+  int fresh = 0;
+  for (const std::string usage : {"801\n", "802\n", "803\n", "804\n"}) fresh += parts_of(usage) == "anon " + usage ? 1 : 0;
+  EXPECT_EQ(fresh, 1) << "there is room";
+  for (const std::string usage : {"901\n", "902\n", "903\n", "904\n"}) EXPECT_EQ(parts_of(usage), "anon " + usage);
+}
+
 TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenTheKernelHasCountedOneAndElseWithinFourReads) {
   const std::string kills = "/memory/a/memory.oom_control";
   make1("/memory");

@@ -121,6 +121,33 @@ TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
   EXPECT_EQ(shown("kernel_bytes"), "/a=18446744073709551615") << "does not wrap";
 }
 
+TEST_F(LinuxMemcg, ComputesHeadroomFromTheFilesOfBothVersions) {
+  const std::string stat = "anon 1048576\ninactive_file 8388608\nactive_file 4194304\nslab_reclaimable 1048576\n";
+  const auto parse_with_machine = [&](const Files& files, const std::string& version = "2\n") {
+    ASSERT_TRUE(parse(files, version));
+    raw_.parts[1].assign("MemFree: 400000 kB\nActive(file): 1 kB\nInactive(file): 1 kB\nSwapFree: 0 kB\n");
+    raw_.parts[2].assign("Node 0, zone Normal\n min 10\n managed 200000\n protection: (0, 0)\n");
+    ASSERT_TRUE(parse_bytes(source(), raw_, staging_));
+  };
+  const Files files = {{"/a/memory.current", "33554432\n"}, {"/a/memory.max", "33554432\n"},
+                       {"/a/memory.high", "25165824\n"},    {"/a/memory.stat", stat},
+                       {"/a/memory.min", "max\n"},          {"/b/memory.current", "1\n"}};
+  parse_with_machine(files);
+  EXPECT_EQ(shown("headroom_bytes"), "/a,high=4718592 /a,max=13107200") << "half of the slab memory";
+  EXPECT_EQ(shown("headroom_set_by"), "");
+  parse_with_machine({{"/memory.usage_in_bytes", "1\n"},
+                      {"/a/memory.usage_in_bytes", "33554432\n"},
+                      {"/a/memory.limit_in_bytes", "33554432\n"},
+                      {"/a/memory.stat", "cache 1\ntotal_inactive_file 8388608\ntotal_active_file 4194304\n"},
+                      {"/a/memory.kmem.usage_in_bytes", "2097152\n"}},
+                     "1\n");
+  EXPECT_EQ(shown("headroom_bytes"), "/a,max=13631488");
+  ASSERT_TRUE(parse(files));
+  EXPECT_EQ(shown("headroom_uncertain"), "/a,high,not_read=1 /a,max,not_read=1") << "without /proc/meminfo";
+  parse_with_machine({{"/memory.current", "1\n"}, {"/memory.max", "2\n"}});
+  EXPECT_EQ(shown("headroom_uncertain"), "/,max,hidden_groups=1") << "the group of a container";
+}
+
 TEST_F(LinuxMemcg, OmitsWhatAKernelDoesNotReport) {
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}}), "/a: 1/-/-/-");
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "low 1\n"}}), "/a: 1/-/-/-");

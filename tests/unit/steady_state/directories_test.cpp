@@ -35,6 +35,8 @@ class SteadyDirectories : public testing::Test {
 TEST_F(SteadyDirectories, OfControlGroups) {
   const std::string root = "sys/fs/cgroup";
   write("proc/vmstat", "oom_kill 1\n");
+  write("proc/meminfo", "MemFree: 400000 kB\nActive(file): 1 kB\nInactive(file): 1 kB\nSwapFree: 0 kB\n");
+  write("proc/zoneinfo", "Node 0, zone Normal\n min 10\n managed 200000\n protection: (0, 0)\n");
   write(root + "/cgroup.controllers", "cpu memory pids\n");
   write(root + "/cgroup.subtree_control", "memory\n");
   std::vector<std::string> groups;
@@ -56,7 +58,8 @@ TEST_F(SteadyDirectories, OfControlGroups) {
       write(group + "/pids.current", number);
       write(group + "/pids.max", value % 2 == 0 ? "max\n" : number);
       write(group + "/memory.events", "low 0\nhigh " + number + "max 1\noom 2\noom_kill 0\noom_group_kill 0\n");
-      write(group + "/memory.stat", "anon " + number + "file " + number + "kernel 1\npercpu 2\nsock 3\nvmalloc 4\nslab 5\n");
+      write(group + "/memory.stat",
+            "anon " + number + "file " + number + "inactive_file 1\nkernel 1\npercpu 2\nsock 3\nvmalloc 4\nslab 5\n");
     }
   });
 }

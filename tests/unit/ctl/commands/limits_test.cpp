@@ -23,7 +23,7 @@ std::vector<std::string> report_of_zones(const StagingBuilder& staging, TrackedL
     for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
     lines.push_back(joined);
   }
-  EXPECT_EQ(lines.at(0), "ALLOCATOR TYPE USED COUNTED LIMIT OF FAILURES SET BY NOTE");
+  EXPECT_EQ(lines.at(0), "ALLOCATOR TYPE USED COUNTED LIMIT OF HEADROOM FAILURES SET BY NOTE");
   lines.erase(lines.begin());
   return lines;
 }
@@ -37,8 +37,8 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
       .type("full", {{kCount, 60}, {kFree, 40}, {kCountLimit, 100}, {kFailures, 3}});
   TrackedList list;
   EXPECT_THAT(report_of_zones(staging, list),
-              ElementsAre("uma full 100% 100 100 objects 3 - -", "uma far 1% 1 100 objects 0 - -",
-                          "uma failed more - - - - 8 - -", "uma failed - - - - 7 - -"));
+              ElementsAre("uma full 100% 100 100 objects - 3 - -", "uma far 1% 1 100 objects - 0 - -",
+                          "uma failed more - - - - - 8 - -", "uma failed - - - - - 7 - -"));
 }
 
 TEST(LimitsReport, AFullControlGroupIsAmongThem) {
@@ -53,6 +53,16 @@ TEST(LimitsReport, AFullControlGroupIsAmongThem) {
   const std::string csv = table.print({.layout = Layout::kCsv});
   EXPECT_THAT(
       csv, HasSubstr("memcg,/crowd,1,tasks,,pids.max,file of the control group,\"a parent's limit applies, too\",300,300"));
+}
+
+TEST(LimitsReport, AGroupFullOfCacheHasHeadroom) {
+  TypeRow group;
+  group.allocator = "memcg";
+  group.name = "/db";
+  group.figures = MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_BYTESLIMIT;
+  group.bytes = group.limit_bytes = 100;
+  group.headroom.bytes = 60;
+  EXPECT_THAT(limits_table(std::span(&group, 1)).print({.layout = Layout::kCsv}), HasSubstr(",100,100,60\n"));
 }
 
 TEST(LimitsReport, SaysWhereALimitIsSetAndHowItApplies) {

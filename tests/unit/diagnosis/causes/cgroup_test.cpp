@@ -24,6 +24,25 @@ TEST(Cgroup, FullOfPageCacheIsHealthyAndOfProgramsIsNot) {
   EXPECT_EQ(machine.words(), "notable cgroup_full");
 }
 
+TEST(Cgroup, FullIsWhatLeavesLittleHeadroomIfThatIsKnown) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
+  group.bytes = 99 * kMiB;
+  group.limit_bytes = 100 * kMiB;
+  machine.metric("memstat_memcg_anonymous_bytes", 95 * kMiB, {"/db"});
+  MetricEvidence& headroom = machine.metric("memstat_memcg_headroom_bytes", 60 * kMiB, {"/db", "max"});
+  EXPECT_EQ(machine.words(), "") << "there is swap";
+  headroom.value = 3 * kMiB;
+  ASSERT_EQ(machine.words(), "notable cgroup_full");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /db is nearly full: 97 MiB of 100 MiB cannot be reclaimed");
+  EXPECT_EQ(machine.find()[0].facts[0].text, "3 MiB can still be allocated before a process is killed");
+  machine.metric("memstat_memcg_headroom_set_by", 1, {"/db", "max", "/"});
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_memcg_anonymous_bytes") one.value = 20 * kMiB;
+  }
+  EXPECT_EQ(machine.words(), "") << "a group above it is full";
+}
+
 TEST(Cgroup, FullIsReadWhereTheVersionHasItsFiles) {
   EvidenceOfMachine machine;
   TypeEvidence& group = machine.type(Allocator::kMemcg, "/a b");
