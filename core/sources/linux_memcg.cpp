@@ -18,12 +18,9 @@
 //   cgroup.stat     "KEY N" a line
 //   memory.min      N, or "max"
 //
-// Files of the controller pids (kernel/cgroup/pids.c) are read if it is in the same hierarchy, which is so only in version
-// 2.
-//
+// Files of the controller pids (kernel/cgroup/pids.c) are read where it is in the same hierarchy: in version 2 only.
 // Unknown keys and files of newer kernels are skipped, and the figures of missing ones are omitted. A group is identified
 // by its path below the root of the hierarchy; its name may contain any byte except NUL, '/' and newline.
-//
 // core/collect/cgroup_walk.h reads the files. The parser uses only the bundle.
 #include <algorithm>
 #include <array>
