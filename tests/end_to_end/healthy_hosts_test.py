@@ -33,7 +33,7 @@ PROBLEMS = {
     "linux-5.10-evidence-v1": NOTABLE,  # a group is full of programs
     "linux-6.1-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},  # a mount is full, and a group was refused a fork
     "linux-6.1-evidence-v1": FOUND | NOTABLE,
-    "linux-6.12-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},
+    "linux-6.12-evidence": FOUND | {"MemstatControlGroupTasks"},
     "linux-6.18-evidence-v1": FOUND,  # a group waits, because its kills are off
     "linux-6.18-kernel-log": NOTABLE,  # kills and a refused fork in the log
     "linux-6.18-program-kills": FOUND,  # kills by earlyoom and nohang
