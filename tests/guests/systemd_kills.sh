@@ -55,6 +55,7 @@ is_killed() {
   local ms=$((($(microseconds "$EPOCHREALTIME") - $(microseconds "$dead")) / 1000))
   if [ -z "$new" ]; then
     result "kill $kills by $killer: no incident; there are ${found[*]##*/}"
+    memstatctl incidents >>/dev/console
     return
   fi
   # It is kept a second time with the lines of the log that follow.
@@ -93,7 +94,8 @@ round() {
 
 exec 9<> <(:)
 result begin "$(uname -r), $(systemctl --version | head -n 1), $(dpkg-query -W -f '${Package} ${Version}, ' earlyoom nohang systemd-oomd)"
-systemctl stop earlyoom nohang systemd-oomd
+# One of nohang's two services runs as installed.
+systemctl stop earlyoom 'nohang*' systemd-oomd.socket systemd-oomd
 echo 'EARLYOOM_ARGS="-r 0 -m 40,30"' >/etc/default/earlyoom
 sed -i 's/^\(soft_threshold_min_mem\|hard_threshold_min_mem\) *=.*/\1 = 40 %/' /etc/nohang/nohang.conf
 mkdir -p /etc/systemd/oomd.conf.d
