@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "core/base/buffer.h"
@@ -11,6 +12,7 @@
 #include "core/kernel/kernel_view.h"
 #include "core/model/kernel_log.h"
 #include "core/model/staging.h"
+#include "core/source.h"
 
 namespace memstat::sources {
 
@@ -49,12 +51,19 @@ inline Result<void> under_its_path(const EventLog& log, Result<void> result) {
   return result;
 }
 
-/// Errors: those of KernelView, under the log's path.
-inline Result<void> open_event_log(KernelView& view, const EventLog& log, TextTableSource& table) {
-  return under_its_path(log, view.open_table(log.source, table));
+template <typename Reader>
+struct EventLogState final : ReaderState {
+  std::unique_ptr<TextTableSource> table = std::make_unique<Reader>();
+};
+
+/// Steps of a source. Errors: those of KernelView, under the log's path.
+template <const EventLog& kLog, typename State>
+Result<void> open_event_log(KernelView& view, RawBytes&, State& state) {
+  return under_its_path(kLog, view.open_table(kLog.source, *state.table));
 }
-inline Result<void> read_event_log(KernelView& view, const EventLog& log, TextTableSource& table, Buffer& out) {
-  return under_its_path(log, view.read_table(log.source, table, out));
+template <const EventLog& kLog, typename State>
+Result<void> read_event_log(KernelView& view, RawBytes& raw, State& state) {
+  return under_its_path(kLog, view.read_table(kLog.source, *state.table, raw.parts[0]));
 }
 
 /// Fills `table`, and keeps `text` as the log of an otherwise empty `staging`. Errors: kData.

@@ -5,7 +5,6 @@
 //
 // /dev/klog returns only new lines, but only one program can open it, and that is syslogd.
 #include <cerrno>
-#include <memory>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -67,15 +66,7 @@ class MessageReader final : public TextTableSource {
   KernelLogBook book_{kFreeBsdLogEvents};
 };
 
-struct State final : ReaderState {
-  std::unique_ptr<TextTableSource> table = std::make_unique<MessageReader>();
-};
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return read_event_log(view, kLog, *state.table, raw.parts[0]);
-}
+using State = EventLogState<MessageReader>;
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   LogTable table;
@@ -106,7 +97,7 @@ extern const SourceDescriptor descriptor{
         "not count; the time of a line is when it was read, unless kern.msgbuf_show_timestamp is set, and is not known for "
         "lines that were there before the first read; the last 64 events with their lines are in /api/v1/events, in "
         "memstatctl events, and in recordings",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = source_steps<State, open_event_log<kLog, State>, read_event_log<kLog, State>, parse>(),
 };
 
 }  // namespace memstat::sources::freebsd_kernel_log

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Out-of-memory and table-full events in Linux's log: kills, failed allocations, refused entries. Reads /dev/kmsg record by
 // record, from the oldest that the kernel has. core/model/kernel_log.h describes the lines and the table.
-#include <memory>
-
 #include "core/collect/kernel_messages.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
@@ -42,15 +40,7 @@ class LogReader final : public EventLogReader {
   KernelLogBook book_;
 };
 
-struct State final : ReaderState {
-  std::unique_ptr<TextTableSource> table = std::make_unique<LogReader>();
-};
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return read_event_log(view, kLog, *state.table, raw.parts[0]);
-}
+using State = EventLogState<LogReader>;
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   LogTable table;
@@ -82,7 +72,7 @@ extern const SourceDescriptor descriptor{
         "(ProtectKernelLogs, PrivateDevices), and its example kernel-log.conf does not; lines written into the log by "
         "programs do not count; the last 64 events with their lines are in /api/v1/events, in memstatctl events, and in "
         "recordings",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = source_steps<State, open_event_log<kLog, State>, read_event_log<kLog, State>, parse>(),
 };
 
 }  // namespace memstat::sources::linux_kernel_log

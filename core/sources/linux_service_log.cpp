@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Kills by programs that free memory before the kernel does, from their lines in systemd's journal. The kernel counts none
 // of them. core/model/service_log.h describes the lines, core/model/kernel_log.h the table.
-#include <memory>
-
 #include "core/collect/journal_messages.h"
 #include "core/model/kernel_log.h"
 #include "core/model/service_log.h"
@@ -47,15 +45,7 @@ class ServiceLogReader final : public EventLogReader {
   ServiceLogBook book_;
 };
 
-struct State final : ReaderState {
-  std::unique_ptr<TextTableSource> table = std::make_unique<ServiceLogReader>();
-};
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return open_event_log(view, kLog, *state.table); }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return read_event_log(view, kLog, *state.table, raw.parts[0]);
-}
+using State = EventLogState<ServiceLogReader>;
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   LogTable table;
@@ -89,7 +79,7 @@ extern const SourceDescriptor descriptor{
         "messages of the programs' own system services and of systemd count, whatever others write into the journal; the "
         "last "
         "64 kills with their lines are in /api/v1/events, in memstatctl events, and in recordings",
-    .steps = source_steps<State, open, read, parse>(),
+    .steps = source_steps<State, open_event_log<kLog, State>, read_event_log<kLog, State>, parse>(),
 };
 
 }  // namespace memstat::sources::linux_service_log

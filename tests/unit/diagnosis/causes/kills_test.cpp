@@ -89,7 +89,7 @@ TEST(Kills, BeforeWhatTheVictimHadIsFreeAreOfTheVictim) {
   machine.part("anonymous", 12 * EvidenceOfMachine::kGiB).change.recent = 4 * EvidenceOfMachine::kGiB;
   machine.evidence.available_bytes = EvidenceOfMachine::kMiB;
   machine.evidence.kills = {
-      {.command = "hog", .constraint = "none", .pid = 7, .program_bytes = 11 * EvidenceOfMachine::kGiB}};
+      {.command = "hog", .constraint = "none", .group = "", .pid = 7, .program_bytes = 11 * EvidenceOfMachine::kGiB}};
   EXPECT_EQ(machine.find().at(0).who.at(0).name, "hog (pid 7)");
   machine.part("unaccounted", 13 * EvidenceOfMachine::kGiB);
   EXPECT_TRUE(machine.find().at(0).who.empty()) << "more memory is elsewhere";
@@ -99,8 +99,9 @@ TEST(Kills, OfGroupsDoNotCountAsThoseOfTheMachine) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 4);
   machine.part("anonymous", EvidenceOfMachine::kGiB);
-  const KillEvidence of_machine{.command = "hog", .constraint = "none", .pid = 7, .program_bytes = 9e9};
-  const KillEvidence of_group{.command = "job", .constraint = "memcg", .limit_group = "/job", .is_of_group = true};
+  const KillEvidence of_machine{.command = "hog", .constraint = "none", .group = "", .pid = 7, .program_bytes = 9e9};
+  const KillEvidence of_group{
+      .command = "job", .constraint = "memcg", .group = "/job", .limit_group = "/job", .is_of_group = true};
   machine.evidence.kills = {of_group, of_machine, of_group, of_machine};
   EXPECT_EQ(machine.find().at(0).headline, "Memory ran out: the kernel killed 2 processes");
 }
