@@ -24,13 +24,16 @@ std::vector<const SystemMetric*> system_metrics_of(std::span<const SourceDescrip
 }
 
 std::vector<std::string> reopened_paths_of(const SourceDescriptor& source) {
-  constexpr std::size_t kDepth = 3;  // of a directory: modules may add deeper ones later
+  // Of a directory: modules may add deeper ones later. Fewer in procfs, where each path takes a descriptor
+  // (daemon/privileges): /proc/sys, /proc/net.
+  constexpr std::size_t kDepth = 3, kDepthInProc = 2;
   std::vector<std::string> paths(source.reopened_directories.begin(), source.reopened_directories.end());
   for (const PlannedFile& file : source.plan) {
     if (file.is_kept_open) continue;
     const std::string_view fixed = file.path.substr(0, file.path.find('*'));
+    const std::size_t max_depth = fixed.starts_with("/proc/") ? kDepthInProc : kDepth;
     std::size_t end = 0;
-    for (std::size_t depth = 0; depth < kDepth && end != std::string_view::npos; ++depth) end = fixed.find('/', end + 1);
+    for (std::size_t depth = 0; depth < max_depth && end != std::string_view::npos; ++depth) end = fixed.find('/', end + 1);
     std::string path(fixed.substr(0, end));
     if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(std::move(path));
   }

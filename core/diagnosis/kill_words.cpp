@@ -43,10 +43,10 @@ std::string reason_of(const KillEvidence& kill) {
          " on the whole machine";
 }
 
-/// "; its score was 977 of 1000, its oom_score_adj 0"; "" if the log has neither.
+/// "; its score was 977, its oom_score_adj 0"; "" if the log has neither.
 std::string score_of(const KillEvidence& kill) {
   std::vector<std::string> words;
-  if (kill.score) words.push_back("its score was " + digits(*kill.score) + " of 1000");
+  if (kill.score) words.push_back("its score was " + digits(*kill.score));
   if (kill.oom_score_adj) words.push_back("its oom_score_adj was " + digits(*kill.oom_score_adj));
   return words.empty() ? std::string() : "; " + separated(words, ", ");
 }

@@ -40,15 +40,19 @@ class Stories(unittest.TestCase):
     def files(self):
         return sorted(name for name in os.listdir(self.kept) if not name.startswith(".")) if os.path.isdir(self.kept) else []
 
+    @staticmethod
+    def listed(daemon):
+        return json.loads(daemon.request("/api/v1/incidents")[2])["incidents"]
+
     def why(self, number="1", source=None):
         return ctl.run("why", "--incident", number, "--from", source or self.kept)
 
     def test_everybody_has_the_same_fields_of_each(self):
         with self.replay(incident_captures.two_incidents(self.path("capture"))) as daemon:
-            program.wait_until(lambda: len(self.files()) == 2, lambda: "two incidents\n" + daemon.log)
             daemon.wait_log("the replay has ended")
             url = f"http://{daemon.host}:{daemon.port}"
-            served = json.loads(daemon.request("/api/v1/incidents")[2])["incidents"]
+            # An incident is listed a moment after its file has its name.
+            served = program.wait_until(lambda: self.listed(daemon) if len(self.listed(daemon)) == 2 else None, lambda: "two incidents\n" + daemon.log)
             by_url = json.loads(ctl.output("incidents", "--from", url, "--json"))["incidents"]
             told_by_url = [self.why(str(number), url) for number in (1, 2)]
         by_directory = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
