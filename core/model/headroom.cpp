@@ -49,7 +49,7 @@ struct Least {
   void add(const GroupTable& groups, std::size_t row, Word limit, std::uint64_t kept) {
     const Room own = room_of(groups, row, groups.known(row, limit, kNone), groups.known(row, Word::kUsage), kept);
     take(own.sure, saturating_sum(own.possible, groups.known(row, Word::kSwapPossible)), row);
-    if (limit != Word::kMax) return;
+    if (limit != Word::kLimit) return;
     const std::uint64_t used = groups.known(row, Word::kBothUsage, kNone);
     if (used == kNone) return;
     const Room with_swap = room_of(groups, row, groups.known(row, Word::kBothMax, kNone), used, kept);
@@ -127,7 +127,7 @@ Headroom headroom_of(GroupTable& groups, std::size_t row, Word limit, const Room
                              .possible = least.room.possible},
                     .set_by = least.set_by,
                     .doubt = static_cast<HeadroomDoubt>(groups.at(row, Word::kDoubt))};
-  if (limit == Word::kMax) {
+  if (limit == Word::kLimit) {
     if (machine.sure < headroom.room.sure) headroom.set_by = GroupTable::kMachine;
     headroom.room = {.sure = std::min(headroom.room.sure, machine.sure),
                      .possible = std::min(headroom.room.possible, machine.possible)};
@@ -182,7 +182,7 @@ void stage_headrooms(GroupTable& groups, const MachineRoom& machine, HeadroomDou
     std::string_view word;
   };
   find_parents(groups, staging);
-  for (const Until& until : {Until{Word::kMax, "max"}, Until{Word::kHigh, "high"}}) {
+  for (const Until& until : {Until{Word::kLimit, "max"}, Until{Word::kHigh, "high"}}) {
     if (until.limit == Word::kHigh && !has_any(groups, Word::kHigh)) continue;
     prepare_headrooms(groups, until.limit, machine.swap, doubt);
     for (std::size_t row = 0; row < groups.size(); ++row) {

@@ -58,7 +58,7 @@ class GroupTable {
   enum Word : std::size_t {
     kParent,  ///< Row of the group above.
     kUsage,
-    kMax,        ///< memory.max
+    kLimit,      ///< memory.max
     kHigh,       ///< memory.high
     kBothUsage,  ///< Version 1: memory and swap together.
     kBothMax,
@@ -103,10 +103,10 @@ struct Headroom {
   HeadroomDoubt doubt = HeadroomDoubt::kNone;
 };
 
-/// Computes what the groups above and below a group mean for its headroom until `limit` (kMax or kHigh). `doubt`: of all
+/// Computes what the groups above and below a group mean for its headroom until `limit` (kLimit or kHigh). `doubt`: of all
 /// groups. Requires kParent of each row to be an earlier row, or kNone.
 void prepare_headrooms(GroupTable& groups, GroupTable::Word limit, const Room& swap, HeadroomDoubt doubt);
-/// The headroom of a group, after prepare_headrooms(). The machine's memory counts only until kMax.
+/// The headroom of a group, after prepare_headrooms(). The machine's memory counts only until kLimit.
 Headroom headroom_of(GroupTable& groups, std::size_t row, GroupTable::Word limit, const Room& machine);
 
 /// Adds the headroom of all groups with a limit, or with one above them, to the metrics of `staging`, whose types are the

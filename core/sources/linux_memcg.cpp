@@ -245,7 +245,7 @@ class Parser {
   /// Sets an amount of the current group's headroom.
   void note(GroupTable::Word word, std::uint64_t amount) {
     if (word < GroupTable::kInputs) amounts_.at(amounts_.size() - 1, word) = amount;
-    if (word == GroupTable::kMax || word == GroupTable::kHigh || word == GroupTable::kBothMax) {
+    if (word == GroupTable::kLimit || word == GroupTable::kHigh || word == GroupTable::kBothMax) {
       has_limits_ = true;
       is_namespaced_ = is_namespaced_ || type_->name == "/";
     }
@@ -360,7 +360,7 @@ class Parser {
     if (!limit) return limit.error();
     if (!*limit) return {};
     set(Field::kBytesLimit, **limit);
-    note(GroupTable::kMax, **limit);
+    note(GroupTable::kLimit, **limit);
     return {};
   }
   Result<void> take_protection() {

@@ -44,16 +44,16 @@ class GroupHeadrooms : public testing::Test {
 };
 
 TEST_F(GroupHeadrooms, CleanCacheIsRoom) {
-  add("/db", {{kMax, 192}, {kUsage, 192}, {kClean, 96}});
+  add("/db", {{kLimit, 192}, {kUsage, 192}, {kClean, 96}});
   add("/free", {{kUsage, 10}, {kClean, 5}});
   EXPECT_EQ(words(), "bytes{/db,max}=96") << "none for a group without a limit";
 }
 
 TEST_F(GroupHeadrooms, TheTightestOfAllGroupsAboveDecides) {
-  add("/pods", {{kMax, 200}, {kUsage, 150}, {kClean, 10}});
+  add("/pods", {{kLimit, 200}, {kUsage, 150}, {kClean, 10}});
   add("/other", {{kUsage, 10}});
-  add("/pods/a", {{kMax, 100}, {kUsage, 20}, {kClean, 0}});
-  add("/pods/b", {{kMax, 100}, {kUsage, 80}, {kClean, 0}});
+  add("/pods/a", {{kLimit, 100}, {kUsage, 20}, {kClean, 0}});
+  add("/pods/b", {{kLimit, 100}, {kUsage, 80}, {kClean, 0}});
   add("/pods/a/c", {{kUsage, 20}});
   EXPECT_EQ(words(),
             "bytes{/pods,max}=60 bytes{/pods/a,max}=60 bytes{/pods/a/c,max}=60 bytes{/pods/b,max}=20 "
@@ -62,14 +62,14 @@ TEST_F(GroupHeadrooms, TheTightestOfAllGroupsAboveDecides) {
 
 TEST_F(GroupHeadrooms, TheMachineMayBeTighterButDoesNotSlowDown) {
   machine_.room = {.sure = 30 * kMiB, .possible = 32 * kMiB};
-  add("/a", {{kMax, 200}, {kHigh, 150}, {kUsage, 50}, {kClean, 0}});
+  add("/a", {{kLimit, 200}, {kHigh, 150}, {kUsage, 50}, {kClean, 0}});
   EXPECT_EQ(words(), "bytes{/a,high}=100 bytes{/a,max}=31 set_by{/a,max,machine}");
 }
 
 TEST_F(GroupHeadrooms, MuchReclaimableKernelMemoryIsUncertain) {
-  add("/a", {{kMax, 200}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 8}});
-  add("/b", {{kMax, 200}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 9}});
-  add("/c", {{kMax, 1000}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 45}});
+  add("/a", {{kLimit, 200}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 8}});
+  add("/b", {{kLimit, 200}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 9}});
+  add("/c", {{kLimit, 1000}, {kUsage, 100}, {kClean, 0}, {kDoubtful, 45}});
   EXPECT_EQ(words(),
             "bytes{/a,max}=104 bytes{/c,max}=922 "
             "uncertain{/b,max,kernel_memory}");
@@ -77,10 +77,10 @@ TEST_F(GroupHeadrooms, MuchReclaimableKernelMemoryIsUncertain) {
 
 TEST_F(GroupHeadrooms, SwapIsRoomAsFarAsTheGroupMayUseIt) {
   machine_.swap = {.sure = 500 * kMiB, .possible = 500 * kMiB};
-  add("/a", {{kMax, 100}, {kUsage, 100}, {kClean, 0}});
-  add("/b", {{kMax, 100}, {kUsage, 100}, {kClean, 0}, {kSwapUsage, 20}, {kSwapMax, 50}});
-  add("/c", {{kMax, 100}, {kUsage, 100}, {kClean, 0}, {kBothUsage, 120}, {kBothMax, 130}});
-  add("/d", {{kMax, 100}, {kUsage, 100}, {kClean, 0}});
+  add("/a", {{kLimit, 100}, {kUsage, 100}, {kClean, 0}});
+  add("/b", {{kLimit, 100}, {kUsage, 100}, {kClean, 0}, {kSwapUsage, 20}, {kSwapMax, 50}});
+  add("/c", {{kLimit, 100}, {kUsage, 100}, {kClean, 0}, {kBothUsage, 120}, {kBothMax, 130}});
+  add("/d", {{kLimit, 100}, {kUsage, 100}, {kClean, 0}});
   groups_.at(3, kSwapUsage) = GroupTable::kNone;  // not read yet
   EXPECT_EQ(words(),
             "bytes{/a,max}=500 bytes{/b,max}=30 bytes{/c,max}=10 "
@@ -89,19 +89,19 @@ TEST_F(GroupHeadrooms, SwapIsRoomAsFarAsTheGroupMayUseIt) {
 
 TEST_F(GroupHeadrooms, SwapThatAGroupBelowMayNotUseIsUncertain) {
   machine_.swap = {.sure = 500 * kMiB, .possible = 500 * kMiB};
-  add("/a", {{kMax, 100}, {kUsage, 90}, {kClean, 0}});
+  add("/a", {{kLimit, 100}, {kUsage, 90}, {kClean, 0}});
   add("/a/b", {{kUsage, 20}, {kClean, 0}, {kSwapMax, 0}});
   EXPECT_EQ(words(), "bytes{/a,max}=510 uncertain{/a/b,max,swap}");
 }
 
 TEST_F(GroupHeadrooms, SwapInMemoryIsUncertain) {
   machine_.swap = {.sure = 0, .possible = 500 * kMiB};
-  add("/a", {{kMax, 100}, {kUsage, 90}, {kClean, 0}});
+  add("/a", {{kLimit, 100}, {kUsage, 90}, {kClean, 0}});
   EXPECT_EQ(words(), "uncertain{/a,max,swap}");
 }
 
 TEST_F(GroupHeadrooms, CacheWithinTheMinimumOfASiblingStays) {
-  add("/a", {{kMax, 200}, {kUsage, 200}, {kClean, 80}});
+  add("/a", {{kLimit, 200}, {kUsage, 200}, {kClean, 80}});
   add("/a/b", {{kUsage, 100}, {kClean, 80}, {kMin, 70}});
   add("/a/c", {{kUsage, 100}, {kClean, 0}});
   EXPECT_EQ(words(),
@@ -111,13 +111,13 @@ TEST_F(GroupHeadrooms, CacheWithinTheMinimumOfASiblingStays) {
 }
 
 TEST_F(GroupHeadrooms, WhatIsNotReadIsUncertain) {
-  add("/a", {{kMax, 100}, {kUsage, 90}});
-  add("/b/c", {{kMax, 100}, {kUsage, 10}, {kClean, 0}});
+  add("/a", {{kLimit, 100}, {kUsage, 90}});
+  add("/b/c", {{kLimit, 100}, {kUsage, 10}, {kClean, 0}});
   EXPECT_EQ(words(), "uncertain{/a,max,not_read} uncertain{/b/c,max,not_read}");
 }
 
 TEST_F(GroupHeadrooms, BelowHiddenGroupsIsUncertain) {
-  add("/", {{kMax, 100}, {kUsage, 90}, {kClean, 0}});
+  add("/", {{kLimit, 100}, {kUsage, 90}, {kClean, 0}});
   add("/a", {{kUsage, 9}, {kClean, 0}});
   EXPECT_EQ(words(HeadroomDoubt::kHidden), "uncertain{/,max,hidden_groups} uncertain{/a,max,hidden_groups}");
   EXPECT_NE(doubt_words("hidden_groups"), "");
@@ -133,15 +133,15 @@ TEST_F(GroupHeadrooms, BoundsStayInOrderWhateverTheKernelReports) {
     for (int depth = 0; depth < 4; ++depth) {
       staging_.merge(name += "/g");
       groups_.add();
-      for (const auto word : {kUsage, kMax, kHigh, kBothUsage, kBothMax, kClean, kDoubtful, kMin, kSwapUsage, kSwapMax}) {
+      for (const auto word : {kUsage, kLimit, kHigh, kBothUsage, kBothMax, kClean, kDoubtful, kMin, kSwapUsage, kSwapMax}) {
         if (random() % 3 != 0) groups_.at(groups_.size() - 1, word) = random() >> random() % 64;
       }
       groups_.at(groups_.size() - 1, kParent) = depth == 0 ? GroupTable::kNone : groups_.size() - 2;
     }
     const std::uint64_t swap = random() >> random() % 64;
-    prepare_headrooms(groups_, kMax, {.sure = swap / (1 + random() % 2), .possible = swap}, HeadroomDoubt::kNone);
+    prepare_headrooms(groups_, kLimit, {.sure = swap / (1 + random() % 2), .possible = swap}, HeadroomDoubt::kNone);
     for (std::size_t row = 0; row < groups_.size(); ++row) {
-      const Headroom headroom = headroom_of(groups_, row, kMax, {});
+      const Headroom headroom = headroom_of(groups_, row, kLimit, {});
       if (headroom.set_by == GroupTable::kNone) continue;
       EXPECT_LE(headroom.room.sure, headroom.room.possible);
       EXPECT_GE(headroom.room.middle(), headroom.room.sure);
