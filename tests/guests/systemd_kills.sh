@@ -114,7 +114,7 @@ started=$(property MainPID)
 for ((number = 0; number < rounds; ++number)); do
   begin=$SECONDS
   round $number
-  while [ $((SECONDS - begin)) -lt 62 ]; do pause 1; done
+  while [ $((SECONDS - begin)) -lt 75 ]; do pause 1; done
 done
 expect "memstatd is the same process" [ "$(property MainPID)" = "$started" ]
 expect "the killer is right in all: $named of $kills" [ $named -eq $kills ]
