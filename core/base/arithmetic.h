@@ -14,6 +14,9 @@ constexpr std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
+/// At least 0: figures that are not read at the same instant may have changed places.
+constexpr std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole < part ? 0 : whole - part; }
+
 /// The product, or the largest number on overflow.
 constexpr std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;

@@ -250,7 +250,7 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
     if (!entries_[change.entry].is_large) apply(offset, change, bytes);
   };
   std::vector<PollRecord> records;
-  // What is read seldom was perhaps not read again yet.
+  // Files that are read seldom may not have been read again yet.
   const bool may_be_of_polls = polls_since_opening_ < kSeldomPolls;
   bool is_first = true;
   const auto take_now = [&](const Poll& poll, bool is_old) {

@@ -34,7 +34,7 @@ class PollRing {
   /// Adds the result of a read. `kind`: not an error. `system_errno` 0: it succeeded, with these bytes. ENOENT: there is no
   /// such thing any more.
   void add(PollRecord::Kind kind, std::string_view name, std::string_view bytes, int system_errno);
-  /// What was read until now and is not read again in kSeldomPolls is part of the oldest poll only, as in a recording.
+  /// Files read so far, and not again within kSeldomPolls polls, are part of the oldest poll only, as in a recording.
   void end_opening();
   /// The reads since the last call were a poll.
   void end_poll(const PollInfo& info);

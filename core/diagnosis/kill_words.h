@@ -32,7 +32,7 @@ struct GroupAtLimit {
 /// A new limit: half as much again, and at least the group's highest use, in whole MiB.
 std::uint64_t wider_limit_mib(const Evidence& evidence, const GroupAtLimit& group);
 
-// What would have prevented the kill, in one sentence or two; "": the evidence does not show it.
+// Advice that would have prevented the kill, one or two sentences; "": the evidence supports none.
 std::string prevention_at_limit(const Evidence& evidence, const GroupAtLimit& group);
 /// Of a kill because the machine's memory was used up.
 std::string prevention_on_machine(const Evidence& evidence, const KillEvidence& kill);

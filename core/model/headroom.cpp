@@ -13,23 +13,21 @@ namespace {
 using Word = GroupTable::Word;
 constexpr std::uint64_t kNone = GroupTable::kNone;
 
-std::uint64_t less(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
-
 /// The cache of a group that reclaim of the group above leaves, because of memory.min.
 std::uint64_t protected_cache(const GroupTable& groups, std::size_t row) {
   const std::uint64_t clean = groups.known(row, Word::kClean);
-  const std::uint64_t fixed = less(groups.known(row, Word::kUsage), clean);
-  return std::min(clean, less(groups.known(row, Word::kMin), fixed));
+  const std::uint64_t fixed = without(groups.known(row, Word::kUsage), clean);
+  return std::min(clean, without(groups.known(row, Word::kMin), fixed));
 }
 
-/// What the limit `most` of `used` leaves, without swap.
+/// Room below the limit `most`, of which `used` is taken, without swap.
 Room room_of(const GroupTable& groups, std::size_t row, std::uint64_t most, std::uint64_t used, std::uint64_t kept) {
   if (most == kNone) return {};
   const std::uint64_t clean = groups.known(row, Word::kClean, kNone);
   const std::uint64_t taken = saturating_sum(used, kept);
-  if (clean == kNone) return {.sure = less(most, taken), .possible = most};
+  if (clean == kNone) return {.sure = without(most, taken), .possible = most};
   const std::uint64_t possible = saturating_sum(clean, groups.known(row, Word::kDoubtful));
-  return {.sure = less(saturating_sum(most, clean), taken), .possible = less(saturating_sum(most, possible), taken)};
+  return {.sure = without(saturating_sum(most, clean), taken), .possible = without(saturating_sum(most, possible), taken)};
 }
 
 /// The least of a group and those above it. `sure` is without swap.
@@ -68,7 +66,7 @@ void prepare_swap(GroupTable& groups, std::size_t row, const Room& machine) {
   const std::uint64_t parent = groups.at(row, Word::kParent);
   Room swap = parent == kNone ? machine : Room{groups.at(parent, Word::kSwapSure), groups.at(parent, Word::kSwapPossible)};
   const std::uint64_t used = groups.at(row, Word::kSwapUsage);
-  const std::uint64_t left = used == kNone ? 0 : less(groups.at(row, Word::kSwapMax), used);
+  const std::uint64_t left = used == kNone ? 0 : without(groups.at(row, Word::kSwapMax), used);
   swap.sure = std::min(swap.sure, left);
   if (used != kNone) swap.possible = std::min(swap.possible, left);
   groups.at(row, Word::kSwapSure) = swap.sure;
@@ -108,7 +106,7 @@ void prepare_headrooms(GroupTable& groups, Word limit, const Room& swap, Headroo
     if (parent != kNone) {
       above = Least::above(groups, parent);
       // What the group allocates uses up its own memory.min, which then protects none of its cache.
-      above.add(groups, parent, limit, less(groups.at(parent, Word::kProtected), protected_cache(groups, row)));
+      above.add(groups, parent, limit, without(groups.at(parent, Word::kProtected), protected_cache(groups, row)));
     }
     const std::uint64_t doubt_above = parent == kNone ? static_cast<std::uint64_t>(doubt) : groups.at(parent, Word::kDoubt);
     if (groups.at(row, Word::kDoubt) == kNone || parent != kNone) groups.at(row, Word::kDoubt) = doubt_above;

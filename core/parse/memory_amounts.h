@@ -18,7 +18,6 @@ inline Amount sum_of(Amount a, Amount b) {
 }
 
 /// The figures are not read at the same instant, so the larger one may have become the smaller one.
-inline std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
 inline Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
 inline Amount times(Amount count, std::uint64_t size) {
   std::uint64_t product = 0;

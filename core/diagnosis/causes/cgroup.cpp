@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 
-/// What the group can still allocate, if its own limit decides it. Nothing: a group above does, or it is unknown.
+/// Bytes that the group can still allocate until its own limit. Nothing: a group above decides, or it is unknown.
 std::optional<double> headroom(const Evidence& evidence, std::string_view group, std::string_view until) {
   const auto find = [&](std::string_view metric) -> const MetricEvidence* {
     const auto samples = evidence.samples(metric);
