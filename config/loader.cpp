@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 #include <new>
-#include <tuple>
+#include <utility>
 
 #include "config/yaml_tree.h"
 #include "core/base/ascii.h"
@@ -83,6 +83,7 @@ class Loader {
         {"tier", parsed(parse_tier, c.tier, "minimal, default or full", "default")},
         {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
         {"sources", by(&Loader::read_sources)},
+        {"groups", by(&Loader::read_groups)},
         {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
         {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
         {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
@@ -117,9 +118,8 @@ class Loader {
   void add(Problem problem) { problems_.push_back(std::move(problem)); }
   ConfigResult finish(std::string_view file_name) {
     if (problems_.empty()) return std::move(config_);
-    std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
-      return std::tie(a.position.line, a.position.column) < std::tie(b.position.line, b.position.column);
-    });
+    const auto place = [](const Problem& one) { return std::pair(one.position.line, one.position.column); };
+    std::ranges::stable_sort(problems_, {}, place);
     if (problems_.size() > kMaxProblems) {
       Problem& last = problems_[kMaxProblems - 1];
       last.text = std::to_string(problems_.size() - kMaxProblems + 1) + " more problems are not shown; correct those above";
@@ -286,7 +286,6 @@ class Loader {
                 });
   }
 
-  /// A key with its own function.
   Reader by(void (Loader::*reads)(const Node&, const std::string&)) {
     return [this, reads](const Node& node, const std::string& path) { (this->*reads)(node, path); };
   }
@@ -353,16 +352,25 @@ class Loader {
       return problem(key, path,
                      "is not a source of this build" + nearest_or(key.text, known, "write one of: " + listing(known)));
     }
-    SourceConfig source;
+    SourceConfig& source = config_.sources[key.text];
     std::vector<Key> keys = {{"enabled", switch_word(source.enabled)},
                              {"interval", duration(source.interval, kMinPollInterval, kMaxPollInterval, "60s")}};
-    if (place < context_.options.size()) {
-      for (const SourceOption& option : context_.options[place]) {
-        if (option.kind != SourceOption::Kind::kKey) keys.push_back({option.name, source_option(option, source)});
-      }
-    }
+    if (place < context_.options.size()) add_options(place, "", keys);
     map(keys)(node, path);
-    config_.sources.emplace(key.text, source);
+  }
+
+  /// Settings of sources that stand below a top-level key.
+  void read_groups(const Node& node, const std::string& path) {
+    std::vector<Key> keys;
+    for (std::size_t place = 0; place < context_.options.size(); ++place) add_options(place, path, keys);
+    map(keys)(node, path);
+  }
+
+  void add_options(std::size_t place, std::string_view section, std::vector<Key>& keys) {
+    for (const SourceOption& option : context_.options[place]) {
+      if (option.kind == SourceOption::Kind::kKey || option.section != section) continue;
+      keys.push_back({option.name, source_option(option, config_.sources[std::string(context_.sources[place])])});
+    }
   }
 
   Reader switch_word(Switch& place) {
@@ -587,14 +595,6 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }
   return loader.finish(file_name);
-}
-
-std::string changed_restart_keys(const Config& before, const Config& after) {
-  std::vector<std::string_view> changed;
-  for (const RestartKey& key : kRestartKeys) {
-    if (key.differs(before, after)) changed.push_back(key.name);
-  }
-  return join_words(changed, " and ");
 }
 
 }  // namespace memstat

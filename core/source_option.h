@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// One setting of a source: a key below the source's name in the configuration.
+/// One setting of a source: a key in the configuration, below the source's name or below a top-level key.
 struct SourceOption {
   enum class Kind : std::uint8_t {
     kSwitch,    ///< on or off: 1 or 0
@@ -28,7 +28,8 @@ struct SourceOption {
   std::string_view default_pattern = {};
   /// For kKey: why the source rejects a word, or "". Returns the same on every machine.
   std::string (*problem_with)(std::string_view word) = nullptr;
-  std::string_view help = {};  ///< One line: its effect, and the reason for the limits.
+  std::string_view section = {};  ///< The top-level key; "": below the source's name.
+  std::string_view help = {};     ///< One line: its effect, and the reason for the limits.
 };
 
 }  // namespace memstat

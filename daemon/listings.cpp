@@ -49,7 +49,7 @@ std::string option_text(const SourceOption& option) {
     if (option.kind == Kind::kDuration) return duration_text(std::chrono::nanoseconds(static_cast<std::int64_t>(value)));
     return size_text(value, option.kind == Kind::kBytes);
   };
-  std::string text = std::string(option.name) + "=";
+  std::string text = (option.section.empty() ? "" : std::string(option.section) + ".") + std::string(option.name) + "=";
   if (option.kind == Kind::kKey) return text + std::string(option.default_pattern) + ": " + std::string(option.help);
   if (option.kind == Kind::kPattern) {
     text += option.default_pattern.empty() ? "(none)" : option.default_pattern;

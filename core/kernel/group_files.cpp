@@ -65,10 +65,11 @@ bool is_of_events(std::string_view path) {
 
 std::string_view directory_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
-bool are_fresh(std::int64_t now_ns) {
+/// The set of groups whose counters were just read; 0: none were.
+std::uint64_t fresh_set(std::int64_t now_ns) {
   PublishedCounters& all = published();
   const MutexLock lock(all.mutex);
-  return now_ns - all.read_at_ns < kCountersLastNs;
+  return !all.groups.empty() && now_ns - all.read_at_ns < kCountersLastNs ? all.set : 0;
 }
 
 std::optional<GroupCounters> counters_of(std::uint64_t inode) {
@@ -99,12 +100,15 @@ std::uint64_t published_group_set(std::int64_t now_ns) {
 
 bool GroupFiles::answer(std::string_view path, Buffer& out, std::int64_t now_ns) {
   const CounterFile* const file = file_of(path);
-  if ((file == nullptr && !is_of_events(path)) || !are_fresh(now_ns)) return false;
+  if (file == nullptr && !is_of_events(path)) return false;
+  const std::uint64_t set = fresh_set(now_ns);
+  if (set == 0) return false;
   const MutexLock lock(mutex_);
   const auto known = groups_.find(directory_of(path));
   if (known == groups_.end()) return false;
   const auto counters = counters_of(known->second.inode);
   if (!counters) {
+    if (known->second.inode != kUnknown) known->second.absent_in = set;
     known->second.inode = kUnknown;
     return false;
   }
@@ -130,10 +134,13 @@ bool GroupFiles::answer(std::string_view path, Buffer& out, std::int64_t now_ns)
 
 void GroupFiles::learn(std::string_view path, std::string_view content, std::int64_t now_ns) {
   const bool has_events = is_of_events(path);
-  if ((file_of(path) == nullptr && !has_events) || !are_fresh(now_ns)) return;
+  if (file_of(path) == nullptr && !has_events) return;
+  const std::uint64_t set = fresh_set(now_ns);
+  if (set == 0) return;
   const std::string_view directory = directory_of(path);
   const MutexLock lock(mutex_);
   auto known = groups_.find(directory);
+  if (known != groups_.end() && known->second.absent_in == set) return;
   if (known == groups_.end() || known->second.inode == kUnknown) {
     FixedPath terminated;
     struct stat status {};

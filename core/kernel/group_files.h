@@ -53,6 +53,7 @@ class GroupFiles {
  private:
   struct Known {
     std::uint64_t inode = 0;          // a group that takes the place of another has another one
+    std::uint64_t absent_in = 0;      // the set of groups in which it was not found
     std::uint64_t events = 0;         // when its file of events was read
     std::string text_of_events = {};  // "": not read yet
   };

@@ -28,6 +28,19 @@ inline constexpr SystemMetric kMemcgPeakBytes = gauge_metric(
     "memstatd started and after each kill.",
     {"group"});
 
+inline constexpr SystemMetric kMemcgHighBytes = gauge_metric(
+    "memstat_memcg_high_bytes", Tier::kDefault,
+    "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
+
+inline constexpr SystemMetric kMemcgGroupsLeftOut =
+    gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,
+                 "Control groups seen at the last read but not listed, because others matter more or they cannot be read.");
+
+inline constexpr SystemMetric kMemcgBytesLeftOut =
+    gauge_metric("memstat_memcg_left_out_bytes", Tier::kMinimal,
+                 "Bytes of the control groups that could be read but are not listed; the listed groups above them include "
+                 "these bytes. Each is looked at in turn.");
+
 inline constexpr SystemMetric kMemcgHeadroom =
     gauge_metric("memstat_memcg_headroom_bytes", Tier::kDefault,
                  "Bytes that a control group can still allocate now until the kernel kills a process at its limit (max) or "

@@ -60,35 +60,31 @@ constexpr SystemMetric kMemcgEvents =
                    "ran out of memory, or lost a process to that.",
                    {"group", "event"});
 
-constexpr SystemMetric kMemcgHighBytes = gauge_metric(
-    "memstat_memcg_high_bytes", Tier::kDefault,
-    "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
-
-constexpr SystemMetric kMemcgGroupsLeftOut =
-    gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,
-                 "Control groups seen at the last read but not listed, because there are too many or they cannot be read.");
-
 constexpr std::string_view kDirectory = kControlGroupDirectory;
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
 enum Part : std::size_t { kBundlePart, kMeminfoPart, kZoneinfoPart };  // indexes of RawBytes::parts
 
-enum Option : std::size_t { kDepth, kGroups, kMaxGroups, kParts };
+enum Option : std::size_t { kDepth, kNames, kTop, kParts };
 constexpr SourceOption kOptions[] = {
     {.name = "depth",
      .kind = SourceOption::Kind::kNumber,
-     .default_number = 2,
-     .most = 16,
+     .default_number = 32,
+     .most = 32,
+     .section = "groups",
      .help = "maximum depth of groups below the root, a group's figures include those of deeper groups"},
-    {.name = "groups",
+    {.name = "names",
      .kind = SourceOption::Kind::kPattern,
+     .section = "groups",
      .help = "groups that are read, a regular expression for the whole path, such as /system[.]slice/.*, by default all"},
-    {.name = "most_groups",
+    {.name = "top",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 256,
      .least = 1,
-     .most = 10000,
-     .help = "maximum number of groups, those nearest to the root first, then by name"},
+     .most = 16384,
+     .section = "groups",
+     .help =
+         "maximum number of groups that are listed, those that matter most: after a kill, near a limit, large or growing"},
     {.name = "parts",
      .kind = SourceOption::Kind::kSwitch,
      .default_number = 1,
@@ -107,9 +103,9 @@ std::uint64_t number_of(const ReaderState& state, Option option) {
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const ControlGroupBounds bounds{
       .depth = number_of(state, kDepth),
-      .most_groups = number_of(state, kMaxGroups),
+      .most_groups = number_of(state, kTop),
       .has_parts = number_of(state, kParts) != 0,
-      .matches = kGroups < state.options.size() ? &state.options[kGroups].matches : nullptr,
+      .matches = kNames < state.options.size() ? &state.options[kNames].matches : nullptr,
   };
   for (const Part part : {kMeminfoPart, kZoneinfoPart}) raw.parts[part].clear();
   auto result = read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
@@ -160,7 +156,8 @@ class Parser {
   Parser(const RawBytes& raw, Staging& staging)
       : raw_(raw), bundle_(raw.parts[kBundlePart].view()), staging_(staging), amounts_(staging.notes()) {}
 
-  Result<void> run() {
+  Result<void> run(const GroupsLeftOut& left_out) {
+    left_out_ = left_out;
     FileBundleReader records(bundle_);
     std::string_view name;
     std::string_view content;
@@ -171,7 +168,7 @@ class Parser {
     while (records.next(name, content)) {
       if (name.empty()) {
         end_group();
-        return finish(records, content);
+        return finish(records);
       }
       if (name.front() != '/') return bundle_error("the data of the groups has a file outside any group");
       const std::size_t slash = name.rfind('/');
@@ -194,13 +191,14 @@ class Parser {
     return data_error(make_label_text(path.substr(0, StagedStatistics::kMaxLabelSize)), offset, what);
   }
 
-  Result<void> finish(FileBundleReader& records, std::string_view content) {
-    const auto left_out = parse_u64(trim(content));
+  Result<void> finish(FileBundleReader& records) {
     std::string_view name;
-    if (!left_out || records.next(name, content) || records.is_cut()) {
+    std::string_view content;
+    if (records.next(name, content) || records.is_cut()) {
       return bundle_error("the data of the groups continues after its end");
     }
-    staging_.statistics().add(kMemcgGroupsLeftOut, *left_out + left_out_);
+    staging_.statistics().add(kMemcgGroupsLeftOut, left_out_.groups);
+    staging_.statistics().add(kMemcgBytesLeftOut, left_out_.bytes);
     if (has_limits_) add_headrooms();
     return {};
   }
@@ -234,7 +232,7 @@ class Parser {
     // Names may become equal after invalid UTF-8 is replaced or long names are truncated; keep the first one.
     if (staging_.types().size() == types) {
       type_ = nullptr;
-      ++left_out_;
+      ++left_out_.groups;
       return;
     }
     amounts_.add();
@@ -511,16 +509,16 @@ class Parser {
   std::optional<std::uint64_t>
       kernel_;  // kernel memory of the current group, without sockets_, in bytes; empty: not reported
   std::optional<std::uint64_t> sockets_;  // socket memory of the current group, in bytes
-  std::uint64_t left_out_ = 0;
+  GroupsLeftOut left_out_;
   bool is_version_1_ = false;
   bool is_namespaced_ = false;  // groups above the root are hidden
   bool has_limits_ = false;
   bool has_group_ = false;
 };
 
-Result<void> parse(const RawBytes& raw, Staging& staging) {
+Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
-  return Parser(raw, staging).run();
+  return Parser(raw, staging).run(state.walk.left_out);
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
@@ -562,7 +560,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgDying, "cgroup.stat: nr_dying_descendants (v1: none)"},
     {kMemcgOomWaiting, "v1: under_oom of memory.oom_control"},
     {kMemcgKernelHits, "v1: memory.kmem.failcnt"},
-    {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
+    {kMemcgGroupsLeftOut, "groups beyond the key groups.top, or unreadable"},
+    {kMemcgBytesLeftOut, "memory.current (v1: memory.usage_in_bytes) of those, without groups below another of them"},
 };
 
 // The first directory contains the second, where version 1 is usually mounted. The sandbox looks up its permission from a
@@ -584,16 +583,17 @@ extern const SourceDescriptor descriptor{
     .notes =
         "a type is a control group, named by its path, and includes the groups below it; limit_bytes is the group's own "
         "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran "
-        "out of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new groups "
-        "are seen within two reads, new limits within four; pressure, swap, local events, dying descendants, parts and "
-        "(v1) kernel memory and kills are read at every fourth read (parts of up to 16 nearly full groups at each), parts "
-        "of "
-        "a group without a limit and (v1) limits and hits at every eighth, memory.min at every 64th; a group without a "
-        "limit "
-        "whose usage was the same for eight reads is read at every sixteenth, its usage at every second; a counted kill is "
-        "read at once; while linux_slab_bpf is up, its pass reads the usage, limits and (v1) hits of the first 256 groups; "
-        "a "
-        "read takes about 15 us per group, and with hundreds of CPUs memory.stat (option parts) can take milliseconds",
+        "out of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; groups of all "
+        "levels are known, new ones within two reads; those that matter most (key groups.top) are read whole, and at most "
+        "512 of the others are asked for their usage at each read, in turn; new limits are seen within four reads; "
+        "pressure, swap, local events, dying descendants, parts and (v1) kernel memory and kills are read at every fourth "
+        "read (parts of up to 16 nearly full groups at each), parts of a group without a limit and (v1) limits and hits at "
+        "every eighth, memory.min at every 64th; a group without a limit whose usage was the same for eight reads is read "
+        "at "
+        "every sixteenth, its usage at every second; a counted kill is read at once; while linux_slab_bpf is up, its pass "
+        "reads the usage, limits and (v1) hits of the first 256 groups; with hundreds of CPUs memory.stat (option parts) "
+        "can "
+        "take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

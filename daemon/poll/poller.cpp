@@ -100,6 +100,7 @@ void Poller::configure(const Config& config) {
   const bool is_limited = !options_.everything && !options_.unlimited;
   Selection::Options bounds;
   if (is_limited) bounds = {.min_bytes = config_.min_bytes, .series_limit = config_.series_limit};
+  if (!is_limited) lift_top(all_sources(), config_);
   for (const std::unique_ptr<PolledSource>& source : sources_) {
     source->configure(config_, options_.is_replay);
     const SourceDescriptor& descriptor = source->descriptor();

@@ -83,6 +83,14 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
   return otherwise;
 }
 
+void lift_top(std::span<const SourceDescriptor* const> sources, Config& config) {
+  for (const SourceDescriptor* const source : sources) {
+    for (const SourceOption& option : source->options) {
+      if (option.name == "top") config.sources[std::string(source->name)].settings["top"].number = option.most;
+    }
+  }
+}
+
 namespace {
 
 /// The union of a source's list over all enabled sources.

@@ -26,6 +26,9 @@ std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, con
 std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& config, std::string_view option,
                             std::uint64_t otherwise);
 
+/// Sets the option `top` of all sources to its maximum, for programs that list everything.
+void lift_top(std::span<const SourceDescriptor* const> sources, Config& config);
+
 /// Directories in which enabled sources open files by name, without duplicates. The sandbox must permit these.
 std::vector<std::string> reopened_directories(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                               const Config& config);

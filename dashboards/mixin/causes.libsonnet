@@ -53,7 +53,7 @@ local kinds = {
   ],
   // No threshold sees them.
   alone: [
-    'audit_backlog', 'device_held', 'files_without_descriptor', 'groups_left_out', 'kernel_warning', 'killed_before', 'leak_reported', 'listen_overflow',
+    'audit_backlog', 'device_held', 'files_without_descriptor', 'kernel_warning', 'killed_before', 'leak_reported', 'listen_overflow',
     'memory_error_injected', 'module_leak', 'namespaces_left', 'netlink_queue', 'numa_node_full', 'page_pool_leak', 'program_kill', 'rcu_stall',
     'sockets_elsewhere', 'source_down', 'swap_io_error', 'syn_cookies', 'syn_queue_full', 'tcp_receive_dropped', 'thp_bloat', 'tmpfs_full', 'udp_buffer_full',
     'unread_queues', 'unrecognized_line', 'writers_throttled', 'zombies',

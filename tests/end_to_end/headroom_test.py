@@ -17,7 +17,7 @@ import machine  # noqa: E402
 import program  # noqa: E402
 
 USUAL = "nearly full|cache and program memory|tmpfs|a locked file|the group above is tighter"
-CONFIG = "poll: {interval: 200ms}\nsources: {linux_memcg: {depth: 3}}\nallow: []\n"
+CONFIG = "poll: {interval: 200ms}\nallow: []\n"
 PAGE = "page() { %s -c 'import urllib.request; print(urllib.request.urlopen(\"http://127.0.0.1:%d/metrics\").read().decode())' >$1; }\n"
 
 

@@ -155,7 +155,7 @@ class Incidents(unittest.TestCase):
         self.addCleanup(eater.wait)
         self.addCleanup(eater.kill)
         # Nothing but the kill makes it poll again. Hundreds of groups of other tests would leave no room for the log.
-        with program.Daemon("--config", self.configuration(f"poll: {{interval: 1h}}\nsources: {{linux_memcg: {{groups: {group.name}}}}}")) as daemon:
+        with program.Daemon("--config", self.configuration(f"poll: {{interval: 1h}}\ngroups: {{names: {group.name}}}")) as daemon:
             daemon.wait_page(lambda now: True, "the first poll")
             eater.stdin.write(b"\n")
             eater.stdin.close()

@@ -44,7 +44,6 @@ sources:
   linux_tmpfs: {{interval: 1s}}
   linux_view: {{interval: 1s}}
   linux_slab_sysfs: {{interval: 1s}}
-  linux_memcg: {{depth: 16, most_groups: 10000}}
   linux_page: {{migrate_types: {migrate_types}}}
   linux_process: {{enabled: on, interval: 1s, largest: 1000}}
 events: {{mode: off}}

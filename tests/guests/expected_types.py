@@ -134,6 +134,7 @@ def groups(reading, add, _):
 
         (group_1 if version_1 else group_2)(name, number, events, add)
     add("memstat_memcg_groups_left_out", 0)
+    add("memstat_memcg_left_out_bytes", 0)
 
 
 def group_2(name, number, events, add):

@@ -15,7 +15,6 @@ CONFIGURATION = """\
 listen: ["127.0.0.1:{port}"]
 poll: {{interval: 1s, timeout: 5s}}
 user: "{user}"
-sources: {{linux_memcg: {{depth: 3}}}}
 """
 
 

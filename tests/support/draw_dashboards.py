@@ -34,7 +34,7 @@ global: {{evaluation_interval: 2s}}
 storage: {{tsdb: {{out_of_order_time_window: 3h}}}}
 rule_files: {rules}
 """
-MEMSTATD = "sources: {linux_memcg: {depth: 4}}\nlimits: [{allocator: slab, type: dentry, bytes: 512MiB}]\n"
+MEMSTATD = "limits: [{allocator: slab, type: dentry, bytes: 512MiB}]\n"
 WIDTH = 1440
 RANGE, STEP = 6 * 3600, 300
 

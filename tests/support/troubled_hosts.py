@@ -76,7 +76,6 @@ PAGE = {
     "memstat_refaulted_pages_total": [('kind="file"', a_minute(1e7))],
     "memstat_memcg_tasks": [('group="/web"', 99)],
     "memstat_memcg_tasks_limit": [('group="/web"', 100)],
-    "memstat_memcg_groups_left_out": [("", 3)],
     "memstat_checker_bugs_total": [('checker="kfence"', 1)],
     "memstat_kernel_reports_total": [('kind="oops"', 1)],
     "memstat_kernel_tainted": [('kind="bad_page"', 1), ('kind="machine_check"', 1)],

@@ -18,26 +18,10 @@ void look_at_sources(const Evidence& evidence, const Cause& cause, Findings& fou
   }
 }
 
-void look_at_left_out(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const auto left_out = evidence.value("memstat_memcg_groups_left_out");
-  if (!left_out || *left_out <= 0) return;
-  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
-                                 "memstatd leaves out " + counted(*left_out, "control group") + ": there are too many");
-  finding.fact({.text = count_text(*left_out) + " groups", .source = "memstat_memcg_groups_left_out", .value = left_out});
-  finding.leads_to("Kills in these groups look like kills of the whole machine.").then("memstatctl explain linux_memcg");
-}
-
-constexpr std::string_view kNeeds[] = {"memstat_memcg_groups_left_out"};
 constexpr std::array kCauses{Cause{.name = "source_down",
                                    .looks_for = "A source of memstatd fails.",
                                    .runbook = "MemstatSourceDown",
-                                   .look = look_at_sources},
-                             Cause{.name = "groups_left_out",
-                                   .looks_for = "There are more control groups than memstatd reads.",
-                                   .system = CauseSystem::kLinux,
-                                   .needs = kNeeds,
-                                   .runbook = "MemstatControlGroupsLeftOut",
-                                   .look = look_at_left_out}};
+                                   .look = look_at_sources}};
 
 }  // namespace
 extern constinit const std::span<const Cause> causes = kCauses;

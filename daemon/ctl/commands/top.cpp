@@ -161,7 +161,10 @@ Report run_top(const CommandLine& options) {
   TopReader reader(std::move(opened.source), first_poll, title_of(options));
   TopModel model;
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
-  if (!is_terminal || options.count) return plain_top(options, reader, model);
+  if (!is_terminal || options.count) {
+    model.unfold_all();
+    return plain_top(options, reader, model);
+  }
 #if defined(MEMSTAT_HAVE_TOP)
   TopReading first = reader.read({.wants_sample = true});
   if (first.sample && first.sample->is_failed()) return {.problem = first.sample->problem};

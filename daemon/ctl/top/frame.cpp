@@ -227,6 +227,11 @@ std::string TopModel::status_text() const {
   return (is_paused_ ? "PAUSED  " : "") + status;
 }
 
+std::string TopModel::name_in_tree(const Shown& one) {
+  const std::string name = std::string(2 * one.level, ' ') + printable(one.type->name.substr(one.name_at));
+  return one.hidden == 0 ? name : name + " (" + std::to_string(one.hidden) + " more)";
+}
+
 void TopModel::add_types(Page& page) {
   page.add(status_text(), is_paused_ ? LineStyle::kProblem : LineStyle::kPlain);
 
@@ -242,7 +247,7 @@ void TopModel::add_types(Page& page) {
   if (shown_.size() <= first_row_ + room) first_row_ = shown_.size() > room ? shown_.size() - room : 0;
   std::size_t longest = 0;
   for (std::size_t i = first_row_; i < std::min(shown_.size(), first_row_ + room); ++i) {
-    longest = std::max(longest, width_of(printable(shown_[i].type->name)));
+    longest = std::max(longest, width_of(name_in_tree(shown_[i])));
   }
   const TableLayout layout = layout_for(page.width, has_hosts, longest);
   std::array<std::string, kColumnCount> titles;
@@ -265,7 +270,7 @@ void TopModel::add_types(Page& page) {
     cells[kFailed] = cell(type, kFailures, true);
     cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, layout.trend, page.is_utf8);
     cells[kRange] = one.track == nullptr ? "" : range_text(one.track->amounts, layout.trend);
-    page.add(table_line(layout, printable(type.name), cells), one.look);
+    page.add(table_line(layout, name_in_tree(one), cells), one.look);
     page.lines.back().is_selected = i == at;
   }
   if (shown_.empty()) {
@@ -374,6 +379,7 @@ void TopModel::add_help(Page& page) {
                              "!            failures and limits only",
                              "p Space      pause; + slower, - faster",
                              "Up Down j k  select; PgUp PgDn Home End",
+                             "Right Left   show or hide the control groups below",
                              "Enter c n    the type; by CPU, by node",
                              "q Ctrl-C     back, quit",
                              "red: fails now, or at its limit",

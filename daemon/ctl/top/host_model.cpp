@@ -71,6 +71,8 @@ TopAction HostModel::press(const KeyPress& press) {
     case Key::kHome: first_row_ = 0; return TopAction::kNone;
     case Key::kEnd: scroll(static_cast<std::ptrdiff_t>(rows_.size())); return TopAction::kNone;
     case Key::kEscape: return TopAction::kQuit;
+    case Key::kLeft:
+    case Key::kRight:
     case Key::kEnter:
     case Key::kBackspace: return TopAction::kNone;
     case Key::kCharacter: break;

@@ -2,6 +2,8 @@
 #include "daemon/ctl/top/model.h"
 
 #include <algorithm>
+#include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -131,6 +133,79 @@ void TopModel::arrange() {
     shown_.push_back(shown);
   }
   std::sort(shown_.begin(), shown_.end(), [this](const Shown& a, const Shown& b) { return is_before(a, b); });
+  if (filter_.empty() && !is_alarming_only_) arrange_groups();
+}
+
+bool TopModel::is_folded(const TypeRow& group) const {
+  const auto depth = static_cast<std::size_t>(std::ranges::count(group.name, '/'));
+  return (group.name != "/" && depth >= folded_from_) != toggled_.contains(identity_of(group));
+}
+
+/// Puts control groups below those above them, at the end, and hides those that are folded. Those that fail or are near a
+/// limit stay where they are.
+void TopModel::arrange_groups() {
+  const auto is_in_tree = [](const Shown& one) {
+    return one.type->allocator == "memcg" && one.type->name.starts_with('/') && one.look == LineStyle::kContainer;
+  };
+  const auto first = std::stable_partition(shown_.begin(), shown_.end(), [&](const Shown& one) { return !is_in_tree(one); });
+  const std::vector<Shown> groups(first, shown_.end());
+  shown_.erase(first, shown_.end());
+  using Place = std::pair<std::string_view, std::string_view>;  // host and path
+  std::set<Place> places;
+  for (const Shown& one : groups) places.emplace(one.type->host, one.type->name);
+  /// The nearest group above that is in the tree; "": none.
+  const auto above = [&](const TypeRow& group) {
+    for (std::string_view path = group.name; path.size() > 1;) {
+      path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+      if (places.contains({group.host, path})) return path;
+    }
+    return std::string_view();
+  };
+  std::map<Place, std::vector<const Shown*>> below;  // in the order of the list
+  for (const Shown& one : groups) below[{one.type->host, above(*one.type)}].push_back(&one);
+  const auto count = [&](const auto& self, Place place) -> std::size_t {
+    std::size_t sum = 0;
+    if (const auto found = below.find(place); found != below.end()) {
+      for (const Shown* one : found->second) sum += 1 + self(self, {place.first, one->type->name});
+    }
+    return sum;
+  };
+  const auto add = [&](const auto& self, Place place, std::size_t level) -> void {
+    const auto found = below.find(place);
+    if (found == below.end()) return;
+    for (const Shown* one : found->second) {
+      const Place own{place.first, one->type->name};
+      Shown& added = shown_.emplace_back(*one);
+      added.level = level;
+      added.name_at = place.second.size() > 1 ? place.second.size() + 1 : 0;
+      if (is_folded(*one->type)) {
+        added.hidden = count(count, own);
+      } else {
+        self(self, own, level + 1);
+      }
+    }
+  };
+  std::set<std::string_view> hosts;
+  for (const Shown& one : groups) hosts.insert(one.type->host);
+  for (const std::string_view host : hosts) add(add, {host, {}}, 0);
+}
+
+/// Folds or unfolds the selected group. Folding one that has nothing to fold selects the group above it.
+void TopModel::fold(bool folds) {
+  if (shown_.empty()) return;
+  const std::size_t at = selected_index();
+  const Shown& one = shown_[at];
+  const bool has_below = one.hidden != 0 || (at + 1 < shown_.size() && shown_[at + 1].level > one.level);
+  if (has_below && is_folded(*one.type) != folds) {
+    const TypeIdentity identity = identity_of(*one.type);
+    selection_ = identity;
+    if (!toggled_.erase(identity)) toggled_.insert(identity);
+    arrange();
+  } else if (folds && one.level > 0) {
+    std::size_t up = at;
+    while (up > 0 && shown_[up].level >= one.level) --up;
+    move_to(up);
+  }
 }
 
 /// Cycles through all allocators, each existing one, and back to all.
@@ -212,6 +287,10 @@ TopAction TopModel::press(const KeyPress& press) {
   switch (press.key) {
     case Key::kUp: scroll(at == 0 ? 0 : at - 1); return TopAction::kNone;
     case Key::kDown: scroll(at + 1); return TopAction::kNone;
+    case Key::kLeft:
+    case Key::kRight:
+      if (is_list) fold(press.key == Key::kLeft);
+      return TopAction::kNone;
     case Key::kPageUp: scroll(at < page_ ? 0 : at - page_); return TopAction::kNone;
     case Key::kPageDown: scroll(at + page_); return TopAction::kNone;
     case Key::kHome: scroll(0); return TopAction::kNone;

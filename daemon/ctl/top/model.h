@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct TopLine {
 };
 
 /// A key press for the model.
-enum class Key { kCharacter, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kEnter, kEscape, kBackspace };
+enum class Key { kCharacter, kUp, kDown, kLeft, kRight, kPageUp, kPageDown, kHome, kEnd, kEnter, kEscape, kBackspace };
 struct KeyPress {
   Key key = Key::kCharacter;
   std::string character = {};  ///< For kCharacter: one UTF-8 character.
@@ -53,6 +54,9 @@ class TopModel {
   void seed(const std::vector<AmountHistory>& histories);
   /// The answer to kReadSplits.
   void set_splits(Splits splits) { splits_ = std::move(splits); }
+
+  /// Shows control groups of all levels; otherwise those from the third on are hidden until they are asked for.
+  void unfold_all() { folded_from_ = ~std::size_t{0}; }
 
   /// Seconds without an answer from the source; shown from two on.
   void set_waiting(std::int64_t seconds) { waiting_s_ = seconds; }
@@ -96,9 +100,16 @@ class TopModel {
     std::optional<double> growth;  // B/s
     std::optional<double> used;
     LineStyle look = LineStyle::kPlain;
+    // Of a control group in the tree:
+    std::size_t name_at = 0;  // where its name continues that of the group above it
+    std::size_t level = 0;    // number of groups above it in the tree
+    std::size_t hidden = 0;   // number of groups below it, if they are folded
   };
 
   void arrange();
+  void arrange_groups();
+  [[nodiscard]] bool is_folded(const TypeRow& group) const;
+  void fold(bool folds);
   void next_allocator();
   TopAction show_type(View view);
   void move_to(std::size_t index);
@@ -109,6 +120,7 @@ class TopModel {
   [[nodiscard]] std::size_t selected_index() const;
   void add_heading(Page& page) const;
   void add_types(Page& page);
+  [[nodiscard]] static std::string name_in_tree(const Shown& one);
   [[nodiscard]] std::string status_text() const;
   bool add_name(Page& page) const;
   void add_type(Page& page) const;
@@ -122,7 +134,9 @@ class TopModel {
   std::optional<TypeIdentity> selection_;
   std::optional<Splits> splits_;  // empty: requested, but not there yet
   std::string filter_;
-  std::string allocator_;  // the only allocator shown; "": all
+  std::set<TypeIdentity> toggled_;  // groups that are folded or unfolded against the rule
+  std::size_t folded_from_ = 2;     // groups of this depth and below are folded
+  std::string allocator_;           // the only allocator shown; "": all
   std::chrono::nanoseconds interval_{0};
   std::int64_t waiting_s_ = 0;
   std::size_t first_row_ = 0;  // first visible row of the types or of a split

@@ -153,6 +153,8 @@ std::optional<KeyPress> TopScreen::read_key() {
   if (kind == KEY_CODE_YES) {
     switch (code) {
       case KEY_UP: return KeyPress{.key = Key::kUp};
+      case KEY_LEFT: return KeyPress{.key = Key::kLeft};
+      case KEY_RIGHT: return KeyPress{.key = Key::kRight};
       case KEY_DOWN: return KeyPress{.key = Key::kDown};
       case KEY_PPAGE: return KeyPress{.key = Key::kPageUp};
       case KEY_NPAGE: return KeyPress{.key = Key::kPageDown};

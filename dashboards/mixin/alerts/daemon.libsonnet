@@ -118,14 +118,6 @@ function(c, l)
         'daemon',
       ),
       l.alert(
-        'MemstatControlGroupsLeftOut',
-        l.by([], l.of('memstat_memcg_groups_left_out') + ' > 0'),
-        '10m', 'warning', 'daemon',
-        'memstatd omits control groups on ' + l.hostName,
-        l.hostName + ': ' + l.times('1 control group is', 'control groups are') + ' not read, because there are more than most_groups or they cannot be read; their shortages raise no alert.',
-        'daemon',
-      ),
-      l.alert(
         'MemstatConfigReloadFailed',
         l.by([], l.of('memstat_config_last_reload_successful') + ' == 0'),
         '4m', 'warning', 'daemon',

@@ -67,6 +67,59 @@ TEST(TopModel, SortsByEachKeyAndBackwards) {
   EXPECT_THAT(names(model), ElementsAre("many", "limited", "failing", "big"));
 }
 
+class TopGroups : public testing::Test {
+ protected:
+  TopGroups() {
+    const auto group = [](std::string name, std::uint64_t bytes) {
+      TypeRow type = type_of(std::move(name), bytes << 20U);
+      type.allocator = "memcg";
+      type.allocator_number = ALLOCATOR_MEMCG;
+      type.is_container = true;
+      return type;
+    };
+    model_.add(sample_of({group("/pods/p2/c1", 30), group("/pods", 50), group("/pods/p1", 10), group("/pods/p2", 40),
+                          group("/pods/p2/c2", 9), group("/pods/p2/c2/inner", 8), group("/web", 60), type_of("dentry", 1)}),
+               {});
+  }
+  /// The rows on the screen, from top to bottom, without their figures.
+  std::vector<std::string> rows() {
+    std::vector<std::string> found;
+    for (const TopLine& line : model_.frame(100, 30, true)) {
+      const std::string row = line.text.substr(0, line.text.find("  ", 14));
+      if (row.starts_with("memcg ")) found.push_back(row.substr(8, row.find_last_not_of(' ') - 7));
+    }
+    return found;
+  }
+  TopModel model_;
+};
+
+TEST_F(TopGroups, AreATreeFoldedFromTheSecondLevelOn) {
+  EXPECT_THAT(rows(), ElementsAre("/web", "/pods", "  p2 (3 more)", "  p1"));
+  model_.unfold_all();
+  model_.press({.key = Key::kCharacter, .character = "b"});
+  EXPECT_THAT(rows(), ElementsAre("/web", "/pods", "  p2", "    c1", "    c2", "      inner", "  p1"));
+}
+
+TEST_F(TopGroups, AreShownAndHiddenByTheArrows) {
+  const auto press = [&](std::initializer_list<Key> keys) {
+    for (const Key key : keys) model_.press({.key = key});
+    return rows();
+  };
+  EXPECT_THAT(press({Key::kDown, Key::kDown, Key::kDown, Key::kRight}),
+              ElementsAre("/web", "/pods", "  p2", "    c1", "    c2 (1 more)", "  p1"));
+  EXPECT_EQ(model_.selected()->name, "/pods/p2");
+  EXPECT_THAT(press({Key::kRight}), ElementsAre("/web", "/pods", "  p2", "    c1", "    c2 (1 more)", "  p1"));
+  static_cast<void>(press({Key::kDown, Key::kLeft}));
+  EXPECT_EQ(model_.selected()->name, "/pods/p2") << "the one above, as c1 has none below it";
+  EXPECT_THAT(press({Key::kLeft}), ElementsAre("/web", "/pods", "  p2 (3 more)", "  p1"));
+  EXPECT_THAT(press({Key::kLeft, Key::kLeft}), ElementsAre("/web", "/pods (5 more)"));
+}
+
+TEST_F(TopGroups, AreAListWithTheirPathsWhenTheyAreSearched) {
+  type_keys(model_, "/c2");
+  EXPECT_THAT(rows(), ElementsAre("/pods/p2/c2", "/pods/p2/c2/inner"));
+}
+
 TEST(TopModel, WhatFailsOrIsNearItsLimitIsOnTopAndContainersAreLast) {
   TypeRow container = type_of("container", 1 << 30);
   container.is_container = true;

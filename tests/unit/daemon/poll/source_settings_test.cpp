@@ -52,6 +52,19 @@ TEST(SourceSettings, AreTheConfigurationsIfItSetsThem) {
   EXPECT_EQ(option_number(source("s", true), config, "no such option", 1), 1U);
 }
 
+TEST(SourceSettings, OfAProgramThatListsEverythingHaveTheLargestTop) {
+  static constexpr SourceOption kTop[] = {
+      {.name = "top", .kind = Kind::kNumber, .default_number = 2, .most = 9, .help = "A number."}};
+  SourceDescriptor bounded = source("bounded", true);
+  bounded.options = kTop;
+  const SourceDescriptor other = source("other", true);
+  const SourceDescriptor* const all[] = {&bounded, &other};
+  Config config;
+  lift_top(all, config);
+  EXPECT_EQ(option_number(bounded, config_of(bounded, config), "top", 0), 9U);
+  EXPECT_TRUE(config_of(other, config).settings.empty());
+}
+
 TEST(SourceSettings, SwitchASourceOfEventsOnFromItsModeOn) {
   constexpr auto events_from = [](std::string_view mode) {
     return SourceOption{.name = "events", .kind = Kind::kKey, .default_pattern = mode, .help = "The mode."};

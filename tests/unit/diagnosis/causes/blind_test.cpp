@@ -14,13 +14,5 @@ TEST(Blind, ReportsFailedSourcesButNotThoseWithoutPermission) {
   EXPECT_EQ(machine.words(), "notable source_down");
 }
 
-TEST(Blind, GroupsThatAreLeftOut) {
-  EvidenceOfMachine machine;
-  MetricEvidence& groups = machine.metric("memstat_memcg_groups_left_out", 0);
-  EXPECT_EQ(machine.words(), "");
-  groups.value = 12;
-  EXPECT_EQ(machine.words(), "notable groups_left_out");
-}
-
 }  // namespace
 }  // namespace memstat::causes::blind
