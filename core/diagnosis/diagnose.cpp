@@ -9,6 +9,7 @@
 #include "core/diagnosis/culprits.h"
 #include "core/diagnosis/deeper_group.h"
 #include "core/diagnosis/growth_ranking.h"
+#include "core/diagnosis/pod_names.h"
 #include "core/diagnosis/scope.h"
 #include "core/diagnosis/words.h"
 
@@ -49,6 +50,7 @@ std::span<const std::string_view> metrics_of_causes() {
       take(cause.needs);
       take(cause.uses);
     });
+    take(kPodMetrics);
     std::sort(metrics.begin(), metrics.end());
     metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
     return metrics;
@@ -260,7 +262,9 @@ void find_causes(const Evidence& evidence, Findings& found) {
 
 void complete_findings(const Evidence& evidence, Findings& findings) {
   name_culprits(evidence, findings);
-  if (evidence.system == EvidenceSystem::kLinux) name_deeper_groups(evidence, findings);
+  if (evidence.system != EvidenceSystem::kLinux) return;
+  name_deeper_groups(evidence, findings);
+  name_pods(evidence, findings);
 }
 
 Diagnosis diagnose(const Evidence& evidence) {

@@ -6,6 +6,25 @@
 
 namespace memstat {
 
+inline constexpr SystemMetric kMemcgPartBytes =
+    gauge_metric("memstat_memcg_part_bytes", Tier::kFull,
+                 "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
+                 "pagetables, percpu, "
+                 "vmalloc and slab, part file includes shmem, file_dirty and inactive_file.",
+                 {"group", "part"});
+
+inline constexpr SystemMetric kMemcgRefaults =
+    counter_metric("memstat_memcg_refaulted_pages_total", Tier::kFull,
+                   "Pages of a control group and its children, since it was created, that had to be read again soon after "
+                   "reclaim took them, by kind.",
+                   {"group", "kind"});
+
+inline constexpr SystemMetric kMemcgEvents =
+    counter_metric("memstat_memcg_events_total", Tier::kFull,
+                   "Times since the control group was created that it reached its low or high threshold or its limit, "
+                   "ran out of memory, or lost a process to that.",
+                   {"group", "event"});
+
 inline constexpr SystemMetric kMemcgKernelBytes =
     gauge_metric("memstat_memcg_kernel_bytes", Tier::kDefault,
                  "Bytes of kernel memory that a control group and its children use now: slab, page tables, stacks, "
@@ -31,6 +50,11 @@ inline constexpr SystemMetric kMemcgPeakBytes = gauge_metric(
 inline constexpr SystemMetric kMemcgHighBytes = gauge_metric(
     "memstat_memcg_high_bytes", Tier::kDefault,
     "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
+
+inline constexpr SystemMetric kMemcgContainerInfo = gauge_metric(
+    "memstat_memcg_container_info", Tier::kDefault,
+    "1 for each control group that is a pod or a container, with what its path says of it; a pod has no container_id.",
+    {"group", "pod_uid", "container_id", "runtime"});
 
 inline constexpr SystemMetric kMemcgGroupsLeftOut =
     gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,

@@ -33,6 +33,7 @@
 #include "core/collect/file_bundle.h"
 #include "core/model/group_metrics.h"
 #include "core/model/headroom.h"
+#include "core/parse/group_path.h"
 #include "core/parse/key_values.h"
 #include "core/parse/memory_amounts.h"
 #include "core/parse/pressure.h"
@@ -40,25 +41,6 @@
 
 namespace memstat::sources::linux_memcg {
 namespace {
-
-constexpr SystemMetric kMemcgPartBytes =
-    gauge_metric("memstat_memcg_part_bytes", Tier::kFull,
-                 "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
-                 "pagetables, percpu, "
-                 "vmalloc and slab, part file includes shmem, file_dirty and inactive_file.",
-                 {"group", "part"});
-
-constexpr SystemMetric kMemcgRefaults =
-    counter_metric("memstat_memcg_refaulted_pages_total", Tier::kFull,
-                   "Pages of a control group and its children, since it was created, that had to be read again soon after "
-                   "reclaim took them, by kind.",
-                   {"group", "kind"});
-
-constexpr SystemMetric kMemcgEvents =
-    counter_metric("memstat_memcg_events_total", Tier::kFull,
-                   "Times since the control group was created that it reached its low or high threshold or its limit, "
-                   "ran out of memory, or lost a process to that.",
-                   {"group", "event"});
 
 constexpr std::string_view kDirectory = kControlGroupDirectory;
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -236,9 +218,15 @@ class Parser {
       return;
     }
     amounts_.add();
+    add_container(name);
     if (is_version_1_) note(GroupTable::kSwapUsage, 0);
     // The root of version 2 has no figures, unless it is a group of a container's host.
     if (name == "/" && !is_version_1_) is_namespaced_ = true;
+  }
+  void add_container(std::string_view name) {
+    const GroupPath path = read_group_path(name);
+    if (path.pod_uid.empty() && path.container.empty()) return;
+    staging_.statistics().add(kMemcgContainerInfo, 1, {type_->name, path.pod_uid.view(), path.container, path.runtime});
   }
   /// Sets an amount of the current group's headroom.
   void note(GroupTable::Word word, std::uint64_t amount) {
@@ -560,6 +548,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgDying, "cgroup.stat: nr_dying_descendants (v1: none)"},
     {kMemcgOomWaiting, "v1: under_oom of memory.oom_control"},
     {kMemcgKernelHits, "v1: memory.kmem.failcnt"},
+    {kMemcgContainerInfo, "the path"},
     {kMemcgGroupsLeftOut, "groups beyond the key groups.top, or unreadable"},
     {kMemcgBytesLeftOut, "memory.current (v1: memory.usage_in_bytes) of those, without groups below another of them"},
 };

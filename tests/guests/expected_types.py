@@ -133,8 +133,21 @@ def groups(reading, add, _):
             return reading.keyed(f"{directory}/{file}")
 
         (group_1 if version_1 else group_2)(name, number, events, add)
+        container = re.search(r"/(?:[a-z-]+-)?([0-9a-f]{64})(?:\.scope)?$", name)
+        pod = re.search(r"[/-]pod([0-9a-f]{8}([-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(/[^/]*)?$", name)
+        if container or (pod and not pod[4]):
+            runtime = re.search(r"/(cri-containerd|crio|docker|libpod)-[0-9a-f]{64}(\.scope)?$", name)
+            names = {"cri-containerd": "containerd", "crio": "cri-o", "libpod": "podman", "docker": "docker"}
+            add("memstat_memcg_container_info", 1, group=name, pod_uid=pod[1].replace("_", "-") if pod else "",
+                container_id=container[1] if container else "", runtime=names[runtime[1]] if runtime else "")
     add("memstat_memcg_groups_left_out", 0)
     add("memstat_memcg_left_out_bytes", 0)
+
+
+def pods(reading, add, _):
+    for name in {path.split("/")[0] for path in reading.below("/var/log/pods/")}:
+        space, pod, uid = name.split("_")
+        add("memstat_pod_info", 1, pod_uid=uid, namespace=space, pod=pod)
 
 
 def group_2(name, number, events, add):
@@ -369,5 +382,5 @@ def single_limits(reading, add):
 
 
 # The rules, and the file without which a rule expects nothing.
-RULES = ((slabs, "/proc/slabinfo"), (areas, "/proc/vmallocinfo"), (call_sites, "/proc/allocinfo"), (groups, None), (processes, None),
+RULES = ((slabs, "/proc/slabinfo"), (areas, "/proc/vmallocinfo"), (call_sites, "/proc/allocinfo"), (groups, None), (pods, None), (processes, None),
          (sockets, "/proc/net/protocols"), (tables, None))

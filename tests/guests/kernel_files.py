@@ -31,10 +31,8 @@ PATTERNS = """
 /sys/kernel/warn_count /sys/kernel/oops_count /sys/kernel/debug/kfence/stats /sys/kernel/debug/percpu_stats
 /sys/kernel/debug/zswap/* /sys/kernel/tracing/buffer_total_size_kb /sys/kernel/mm/cma/*/*_pages* /sys/kernel/mm/hugepages/*/*hugepages
 /sys/block/zram[0-3]/mm_stat /sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
-/sys/fs/cgroup/memory.* /sys/fs/cgroup/*/memory.* /sys/fs/cgroup/*/*/memory.* /sys/fs/cgroup/*/*/*/memory.*
-/sys/fs/cgroup/cgroup.stat /sys/fs/cgroup/*/cgroup.stat /sys/fs/cgroup/*/*/cgroup.stat /sys/fs/cgroup/*/*/*/cgroup.stat
-/sys/fs/cgroup/pids.* /sys/fs/cgroup/*/pids.* /sys/fs/cgroup/*/*/pids.* /sys/fs/cgroup/*/*/*/pids.*
-""".split()
+/var/log/pods/*/*/*.log
+""".split() + [f"/sys/fs/cgroup{'/*' * depth}/{file}" for depth in range(8) for file in ("memory.*", "cgroup.stat", "pids.*")]
 
 SKIPPED = re.compile(r"/(memory\.(reclaim|numa_stat|force_empty|pressure_level)|memory\.kmem\.slabinfo)$")
 
