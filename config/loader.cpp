@@ -18,8 +18,7 @@ namespace memstat {
 namespace {
 
 using std::chrono::nanoseconds;
-constexpr std::size_t kMaxListItems = 1000;
-constexpr std::size_t kMaxProblems = 50;
+constexpr std::size_t kMaxListItems = 1000, kMaxProblems = 50;
 constexpr std::string_view kFileKey = kYamlFileKey;
 using Node = YamlNode;
 using Problem = YamlProblem;
@@ -83,11 +82,11 @@ class Loader {
         {"tier", parsed(parse_tier, c.tier, "minimal, default or full", "default")},
         {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
         {"sources", by(&Loader::read_sources)},
-        {"groups", by(&Loader::read_groups)},
         {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
         {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
         {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
         {"created_series", boolean(c.created_series)},
+        {"groups", by(&Loader::read_groups)},
         {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]", by(&Loader::read_limit))},
         {"counters", list("a list of sets of events", "[{set: memory}]", by(&Loader::read_counter_set))},
         {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), std::chrono::hours(24), "1h")}})},
@@ -290,6 +289,7 @@ class Loader {
     return [this, reads](const Node& node, const std::string& path) { (this->*reads)(node, path); };
   }
 
+  void read_basic_auth(const Node& node, const std::string& path);
   void read_listen(const Node& node, const std::string& path) {
     config_.listen.clear();
     list("a list of addresses", "[\"127.0.0.1:8947\"]", by(&Loader::read_address))(node, path);
@@ -344,7 +344,6 @@ class Loader {
     place = node.text;
   }
 
-  void read_basic_auth(const Node& node, const std::string& path);
   void read_source(const Node& key, const Node& node, const std::string& path) {
     const std::vector<std::string_view> known(context_.sources.begin(), context_.sources.end());
     const auto place = static_cast<std::size_t>(std::find(known.begin(), known.end(), key.text) - known.begin());
@@ -369,7 +368,7 @@ class Loader {
   void add_options(std::size_t place, std::string_view section, std::vector<Key>& keys) {
     for (const SourceOption& option : context_.options[place]) {
       if (option.kind == SourceOption::Kind::kKey || option.section != section) continue;
-      keys.push_back({option.name, source_option(option, config_.sources[std::string(context_.sources[place])])});
+      keys.push_back({option.name, source_option(option, std::string(context_.sources[place]))});
     }
   }
 
@@ -387,9 +386,9 @@ class Loader {
     };
   }
 
-  Reader source_option(const SourceOption& option, SourceConfig& source) {
+  Reader source_option(const SourceOption& option, const std::string& source) {
     using Kind = SourceOption::Kind;
-    return [this, &option, &source](const Node& node, const std::string& path) {
+    return [this, &option, source](const Node& node, const std::string& path) {
       SourceSetting setting;
       std::optional<std::uint64_t> number;
       const auto text_of = [&](std::uint64_t value) {
@@ -419,9 +418,10 @@ class Loader {
           break;
         }
         case Kind::kPattern: {
-          const std::size_t problems_before = problems_.size();
+          const std::size_t before = problems_.size();
           parsed(NamePattern::compile, setting.pattern, "a regular expression", "\".*\"")(node, path);
-          if (problems_.size() == problems_before) source.settings.emplace(option.name, std::move(setting));
+          const bool is_set = problems_.size() == before && node.text != option.default_pattern;
+          if (is_set) config_.sources[source].settings.emplace(option.name, std::move(setting));
           return;
         }
       }
@@ -431,8 +431,9 @@ class Loader {
             node, path,
             quoted(node.text) + " is out of range; write " + text_of(option.least) + " to " + text_of(option.most));
       }
+      if (*number == option.default_number) return;
       setting.number = *number;
-      source.settings.emplace(option.name, std::move(setting));
+      config_.sources[source].settings.emplace(option.name, std::move(setting));
     };
   }
 
@@ -534,7 +535,6 @@ class Loader {
       if (!result) problem(*listen_nodes_[i].first, listen_nodes_[i].second, result.error().detail);
     }
     if (!problems_.empty()) return;  // the rest compares values, which must be valid
-
     const std::string interval = duration_text(config_.poll.interval);
     for (const auto& [name, source] : config_.sources) {
       if (source.interval && *source.interval < config_.poll.interval) {

@@ -7,7 +7,7 @@
 namespace memstat {
 
 /// The metrics that name_pods() reads.
-inline constexpr std::string_view kPodMetrics[] = {"memstat_memcg_container_info", "memstat_pod_info"};
+inline constexpr std::string_view kPodMetrics[] = {"memstat_memcg_container", "memstat_pod"};
 
 /// Adds to each finding whose innermost named group is in a pod or a container which one that is.
 void name_pods(const Evidence& evidence, Findings& findings);

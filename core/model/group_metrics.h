@@ -51,8 +51,8 @@ inline constexpr SystemMetric kMemcgHighBytes = gauge_metric(
     "memstat_memcg_high_bytes", Tier::kDefault,
     "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
 
-inline constexpr SystemMetric kMemcgContainerInfo = gauge_metric(
-    "memstat_memcg_container_info", Tier::kDefault,
+inline constexpr SystemMetric kMemcgContainer = gauge_metric(
+    "memstat_memcg_container", Tier::kDefault,
     "1 for each control group that is a pod or a container, with what its path says of it; a pod has no container_id.",
     {"group", "pod_uid", "container_id", "runtime"});
 

@@ -57,8 +57,9 @@ constexpr SourceOption kOptions[] = {
      .help = "maximum depth of groups below the root, a group's figures include those of deeper groups"},
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
+     .default_pattern = ".*",
      .section = "groups",
-     .help = "groups that are read, a regular expression for the whole path, such as /system[.]slice/.*, by default all"},
+     .help = "groups that are read, a regular expression for the whole path, such as /system[.]slice/.*"},
     {.name = "top",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 256,
@@ -226,7 +227,7 @@ class Parser {
   void add_container(std::string_view name) {
     const GroupPath path = read_group_path(name);
     if (path.pod_uid.empty() && path.container.empty()) return;
-    staging_.statistics().add(kMemcgContainerInfo, 1, {type_->name, path.pod_uid.view(), path.container, path.runtime});
+    staging_.statistics().add(kMemcgContainer, 1, {type_->name, path.pod_uid.view(), path.container, path.runtime});
   }
   /// Sets an amount of the current group's headroom.
   void note(GroupTable::Word word, std::uint64_t amount) {
@@ -548,7 +549,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgDying, "cgroup.stat: nr_dying_descendants (v1: none)"},
     {kMemcgOomWaiting, "v1: under_oom of memory.oom_control"},
     {kMemcgKernelHits, "v1: memory.kmem.failcnt"},
-    {kMemcgContainerInfo, "the path"},
+    {kMemcgContainer, "the path"},
     {kMemcgGroupsLeftOut, "groups beyond the key groups.top, or unreadable"},
     {kMemcgBytesLeftOut, "memory.current (v1: memory.usage_in_bytes) of those, without groups below another of them"},
 };

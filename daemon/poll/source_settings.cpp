@@ -64,7 +64,7 @@ std::vector<SourceOptionValue> option_values(const SourceDescriptor& source, con
       value.number = set == config.settings.end() ? option.default_number : set->second.number;
     } else if (set != config.settings.end()) {
       value.matches = [pattern = set->second.pattern](std::string_view name) { return pattern.matches(name); };
-    } else if (!option.default_pattern.empty()) {
+    } else if (!option.default_pattern.empty() && option.default_pattern != ".*") {
       if (auto pattern = NamePattern::compile(option.default_pattern); pattern) {
         value.matches = [usual = *std::move(pattern)](std::string_view name) { return usual.matches(name); };
       }

@@ -138,7 +138,7 @@ def groups(reading, add, _):
         if container or (pod and not pod[4]):
             runtime = re.search(r"/(cri-containerd|crio|docker|libpod)-[0-9a-f]{64}(\.scope)?$", name)
             names = {"cri-containerd": "containerd", "crio": "cri-o", "libpod": "podman", "docker": "docker"}
-            add("memstat_memcg_container_info", 1, group=name, pod_uid=pod[1].replace("_", "-") if pod else "",
+            add("memstat_memcg_container", 1, group=name, pod_uid=pod[1].replace("_", "-") if pod else "",
                 container_id=container[1] if container else "", runtime=names[runtime[1]] if runtime else "")
     add("memstat_memcg_groups_left_out", 0)
     add("memstat_memcg_left_out_bytes", 0)
@@ -147,7 +147,7 @@ def groups(reading, add, _):
 def pods(reading, add, _):
     for name in {path.split("/")[0] for path in reading.below("/var/log/pods/")}:
         space, pod, uid = name.split("_")
-        add("memstat_pod_info", 1, pod_uid=uid, namespace=space, pod=pod)
+        add("memstat_pod", 1, pod_uid=uid, namespace=space, pod=pod)
 
 
 def group_2(name, number, events, add):

@@ -21,11 +21,11 @@ std::string added(const EvidenceOfMachine& machine, std::string_view group) {
 
 TEST(PodNames, SayWhichPodAndContainerAGroupIs) {
   EvidenceOfMachine machine;
-  machine.metric("memstat_memcg_container_info", 1, {"/pods/a", kUid, "", ""});
-  machine.metric("memstat_memcg_container_info", 1, {"/pods/a/c", kUid, kId, "containerd"});
-  machine.metric("memstat_memcg_container_info", 1, {"/docker/d", "", kId, "docker"});
+  machine.metric("memstat_memcg_container", 1, {"/pods/a", kUid, "", ""});
+  machine.metric("memstat_memcg_container", 1, {"/pods/a/c", kUid, kId, "containerd"});
+  machine.metric("memstat_memcg_container", 1, {"/docker/d", "", kId, "docker"});
   EXPECT_EQ(added(machine, "/pods/a"), "pod 0a1b2c3d-1111-2222-3333-444455556666");
-  machine.metric("memstat_pod_info", 1, {kUid, "shop", "web-7d9f"});
+  machine.metric("memstat_pod", 1, {kUid, "shop", "web-7d9f"});
   EXPECT_EQ(added(machine, "/pods/a"), "pod web-7d9f in namespace shop");
   EXPECT_EQ(added(machine, "/pods/a/c"), "container feedbeef0000 of containerd, pod web-7d9f in namespace shop");
   EXPECT_EQ(added(machine, "/pods/a/c/inner"), "container feedbeef0000 of containerd, pod web-7d9f in namespace shop");
