@@ -37,6 +37,7 @@ function(c, groups)
     for i in std.range(0, std.length(repeated) - 1)
   ] + [
     { about: 'Many unreachable hosts are one problem, and so is a job whose targets are all gone.', source: ['alertname="MemstatManyHostsDown"'], target: ['alertname=~"MemstatDaemonMissing|MemstatDaemonUnsteady"'], equal: job },
+    { source: ['alertname="MemstatDaemonUnsteady"'], target: ['alertname="MemstatDaemonMissing"'], equal: host },
     { source: ['alertname="MemstatJobAbsent"'], target: ['alertname="MemstatHostVanished"'], equal: job },
     { about: 'While memory is gone, suppress that it is low, that programs wait or are killed, and what grows.', source: ['alertname="MemstatMemoryVeryLow"'], target: ['cause=~"memory|growth|limit|group"', 'alertname!="MemstatMemoryVeryLow"'], equal: host },
     { source: ['alertname="MemstatKernelMemoryGoneInFourHours"'], target: ['cause=~"memory|growth"', 'severity=~"warning|info"'], equal: host },

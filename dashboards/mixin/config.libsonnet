@@ -37,9 +37,11 @@
     // For this long a finding of a host that does not answer still fires.
     findingKept: '2h',
 
-    // Share of the memory that is available to programs.
+    // Share of the memory that is available to programs, and the number of bytes that suffices on a large machine.
     memoryLow: 0.10,
     memoryVeryLow: 0.05,
+    memoryLowMost: 17179869184,
+    memoryVeryLowMost: 8589934592,
     // Share of the memory that the kernel may hold while less than `kernelShareAvailable` is available.
     kernelShare: 0.40,
     kernelShareAvailable: 0.25,

@@ -87,7 +87,7 @@ def cost_problems(group, rule):
 
 def record_problems(rule):
     name = rule["record"]
-    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|large|followed|exhausted|described|median30m|increase10m|growth(30m|6h|1d)|seconds[14]h|growing_hosts)", name):
+    if not re.fullmatch(r"(job|instance)(_[a-z_]+)?:memstat_\w+:(sum|max|count|ratio|rate5m|increase1h|large|followed|exhausted|described|median30m|increase10m|growth(30m|6h|1d)|seconds[14]h|growing_hosts|gone)", name):
         yield f"{name}: not of the form level:metric:operation"
     level = name.split(":")[0]
     grouped = re.match(r"(?:sum|max|count) by \(([^)]*)\)", rule["expr"])

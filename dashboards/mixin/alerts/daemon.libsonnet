@@ -5,8 +5,6 @@ function(c, l)
   local slab = 'source=~"linux_slab(info|_sysfs|_bpf)"';
   local boot = l.of('memstat_boot_timestamp_seconds');
   local start = l.of('process_start_time_seconds');
-  // Went from 1 to 0 three times in twenty minutes. A single outage that has ended does not count.
-  local comesAndGoes(series) = 'resets(%s[20m]) >= 3' % series;
   // Failed reads in the five minutes before, as a share of all polls: 15% is every second read of a source that is read
   // every third poll. A source that never failed has no such series, so this costs nothing on a healthy host.
   local failing(offset) = '(sum by (%s) (%s) * on (%s) group_left () %s > 0.15)' % [
@@ -56,10 +54,10 @@ function(c, l)
       ),
       l.alert(
         'MemstatDaemonUnsteady',
-        '%s unless on (%s) min_over_time(up{%s}[20m]) == 1' % [l.by([], comesAndGoes('up{%s}' % c.upSelector)), l.host, c.upSelector],
+        l.comesAndGoes('20m'),
         '4m', 'warning', 'daemon',
         'memstatd answers only at times on ' + l.hostName,
-        l.hostName + ': memstatd, the host or the network came and went ' + l.number + ' times in the last 20 minutes.',
+        l.hostName + ': memstatd, the host or the network came and went ' + l.number + ' times in the last hour.',
         'daemon',
       ),
     ],

@@ -3,6 +3,9 @@
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local up = l.by([], 'up{%s}' % c.upSelector);
+  local series = 'instance:memstat_series:sum';
+  local gone = 'instance:memstat_series:gone';
+  local poll = l.of('memstat_poll_timestamp_seconds');
   local alert(name, expr, wait, severity, summary, description) = l.alert(name, expr, wait, severity, 'fleet', summary, description, 'fleet');
   [
     // Always fires. An external service (a dead man's switch) notifies you when it stops arriving.
@@ -11,28 +14,23 @@ function(c, l)
       'Prometheus computes the rules of memstatd',
       'This alert always fires. When it does not arrive, Prometheus, Alertmanager or the connection between them is broken.'
     ),
-    // A job that had hosts within the last six hours and has no target now, or no job at all. A job is not absent if its hosts
-    // are there under labels that they did not have six hours ago: it was renamed, or a label was added.
+    // Hosts of jobs that had hosts within the last six hours and have no target now.
+    l.record(gone, 'last_over_time(%s[6h]) unless on (%s) up{%s} unless on (%s) %s' % [series, l.fleet, c.upSelector, l.fleet, poll]),
+    // Such a job, or no job at all. A job is not absent if half of its hosts are there under labels that they did not have six
+    // hours ago: it was renamed, or a label was added.
     alert(
       'MemstatJobAbsent',
       |||
-        (
-          count by (%(fleet)s) (
-            (
-              last_over_time(%(series)s[6h])
-              unless on (%(fleet)s) up{%(up)s}
-              unless on (%(fleet)s) %(poll)s
-            )
-            unless on (instance) (%(poll)s unless on (%(host)s) last_over_time(%(series)s[15m] offset 6h))
-          )
-        )
+        count by (%(fleet)s) (%(gone)s unless on (instance) (%(poll)s unless on (%(host)s) last_over_time(%(series)s[15m] offset 6h)))
+          > 0.5 * count by (%(fleet)s) (%(gone)s)
         or absent(up{%(up)s}) and absent(%(poll)s)
-      ||| % { fleet: l.fleet, host: l.host, series: 'instance:memstat_series:sum', up: c.upSelector, poll: l.of('memstat_poll_timestamp_seconds') },
+      ||| % { fleet: l.fleet, host: l.host, series: series, gone: gone, up: c.upSelector, poll: poll },
       '5m', 'critical',
       'No host of memstatd is monitored any more{{ with $labels.job }} in job {{ . }}{{ end }}',
       '{{ if $labels.job }}All targets of ' + l.fleetName + ' are gone{{ else }}There is no target of memstatd{{ end }}: service discovery or the configuration of Prometheus lost them. No alert about kernel memory can fire.'
     ),
-    // A host that comes and goes counts, so a link that flaps before many hosts is one problem.
+    // A host that comes and goes counts, so a link that flaps before many hosts is one problem. It outlasts the alerts of the
+    // hosts, which it keeps back.
     alert(
       'MemstatManyHostsDown',
       |||
@@ -42,7 +40,11 @@ function(c, l)
       ||| % {
         fleet: l.fleet,
         up: up,
-        down: '%s == 0 or %s' % [up, l.by([], 'resets(up{%s}[20m]) >= 3' % c.upSelector)],
+        down: '%s == 0 or %s or %s' % [
+          up,
+          l.comesAndGoes('25m'),
+          l.by([], 'min_over_time(up{%s}[6m]) == 0 and on (%s) ALERTS{alertname="MemstatManyHostsDown",alertstate="firing"}' % [c.upSelector, l.fleet]),
+        ],
         share: '%g' % c.hostsDown,
         fewest: '%d' % c.fewestHostsDown,
       },

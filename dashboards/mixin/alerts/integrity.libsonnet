@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernel memory can no longer be trusted. All of these are counted since boot and fire until a reboot.
+// Kernel memory can no longer be trusted. All of these are counted since boot and fire until a reboot, and for some minutes after
+// a host stopped answering, until the alert about that fires.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local integrity(name, metric, matchers, labels, summary, description) =
-    l.alert(name, l.by(labels, l.of(metric, matchers) + ' > 0'), '0m', 'critical', 'integrity', summary + ' on ' + l.hostName,
+    l.alert(name, l.by(labels, 'last_over_time(%s[11m]) > 0' % l.of(metric, matchers)), '0m', 'critical', 'integrity', summary + ' on ' + l.hostName,
             l.hostName + ': ' + description + ' Data may be damaged: reboot the machine when possible.');
   [
     integrity(

@@ -13,13 +13,15 @@ function(c, l)
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
   // Growth in both halves of the time is required, so that a single step, such as a lowered limit, is not extrapolated, and
-  // about as much in the second half, because a table that levels off is not extrapolated either. A type that was not followed
-  // then has grown by more, if its host was scraped.
+  // about as much in the second half, because a table that levels off is not extrapolated either. Nor is one that had as much
+  // within a day, and was not almost full: tables fill each morning and after each boot. A type that was not followed then has
+  // grown by more, if its host was scraped.
   local growsTo(hours, back, half, least) = |||
     predict_linear(%(used)s[%(back)s], %(seconds)s) > 1
     and %(used)s > 0.5
     and %(used)s < 1
     and on (%(host)s) %(poll)s offset %(back)s
+    unless (max_over_time(%(used)s[1d] offset 1h) >= %(used)s) < %(near)s
     unless %(used)s - %(used)s offset %(back)s <= %(least)s
     unless %(used)s - %(used)s offset %(half)s <= %(part)s
     unless %(used)s offset %(half)s - %(used)s offset %(back)s <= %(part)s
@@ -30,6 +32,7 @@ function(c, l)
     half: half,
     seconds: '%d' % (hours * 3600),
     least: '%g' % least,
+    near: '%g' % c.nearLimit,
     part: '%g' % (least / 3),
     host: l.host,
     poll: l.of('memstat_poll_timestamp_seconds'),
@@ -81,7 +84,8 @@ function(c, l)
       // Hardly anything works without files. Once none is left, nobody can log in.
       typeAlert(
         'MemstatFileHandles',
-        '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
+        local files = '%s{allocator="table",type="files"}' % used;
+        '(%s) %s' % [l.held('%s > %g' % [files, c.fileHandles], 'max_over_time(%s[11m]) > %g' % [files, c.fileHandles]), configured],
         '3m', 'critical', 'The file table is almost full',
         l.percent + ' of the maximum number of open files are in use' + counted + '; at 100% no program can open another file.' + until('1h')
         + ' The limit is `sysctl fs.file-max`, on FreeBSD `sysctl kern.maxfiles`.'

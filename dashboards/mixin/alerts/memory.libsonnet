@@ -4,12 +4,18 @@ local std = import '../lib/std.libsonnet';
 function(c, l)
   local held(before, after='') = l.amount(before, 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, after);
   // The median over these minutes, so that one sample beyond the threshold neither delays nor ends the alert. Once it fires,
-  // it continues until a tenth more is available, so that memory around the threshold causes one alert, not many.
-  local available(name, minutes, share) = |||
-    quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(share)s
-    or instance:memstat_available:ratio < %(more)s
-      and on (%(host)s) ALERTS{alertname="%(name)s",alertstate="firing"}
-  ||| % { name: name, minutes: minutes, share: '%g' % share, more: '%g' % (1.1 * share), host: l.host };
+  // it continues until a tenth more is available, so that memory around the threshold causes one alert, not many, and for some
+  // minutes after its host stopped answering, until the alert about that fires. A small share of a large machine is much.
+  local available(name, minutes, share, suffices) = |||
+    (
+      quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(share)s
+      or last_over_time(instance:memstat_available:ratio[11m]) < %(more)s
+        and on (%(host)s) ALERTS{alertname="%(name)s",alertstate="firing"}
+    )
+    unless on (%(host)s) last_over_time(%(available)s[15m]) > %(suffices)d
+  ||| % {
+    name: name, minutes: minutes, share: '%g' % share, more: '%g' % (1.1 * share), host: l.host, available: l.of('memstat_memory_available_bytes'), suffices: suffices,
+  };
   local stalls = 'instance:memstat_allocation_stalls:rate5m';
   local kills = 'instance_type:memstat_memcg_failures:increase10m';
   {
@@ -17,7 +23,7 @@ function(c, l)
     soon: [
       l.alert(
         'MemstatMemoryVeryLow',
-        available('MemstatMemoryVeryLow', 5, c.memoryVeryLow),
+        available('MemstatMemoryVeryLow', 5, c.memoryVeryLow, c.memoryVeryLowMost),
         '2m', 'critical', 'memory',
         'Memory is almost gone on ' + l.hostName,
         l.hostName + ': only ' + l.percent + ' of the memory is available' + held(', of which the kernel itself holds ')
@@ -25,7 +31,7 @@ function(c, l)
       ),
       l.alert(
         'MemstatMemoryPressureHigh',
-        'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
+        l.held('instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh, 'max_over_time(instance:memstat_pressure_full:rate5m[11m]) > %g' % c.pressureHigh),
         '4m', 'critical', 'memory',
         'Hardly anything runs, for lack of memory, on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
@@ -48,13 +54,12 @@ function(c, l)
                 label_replace(sum by (%(host)s) (%(kills)s{type=~"/[^/]*"}), "counted", "top", "", "")
                 or label_replace(sum by (%(host)s) (%(deepest)s), "counted", "deepest", "", "")
               )
-              or 0 * %(counted)s
+              or 0 * %(all)s
             )
             >= 0.5
         ||| % {
           host: l.host,
           kills: kills,
-          counted: l.one('memstat_oom_kills_total'),
           all: l.by([], 'increase(%s[10m])' % l.of('memstat_oom_kills_total')),
           deepest: l.deepest(kills),
         },
@@ -68,7 +73,7 @@ function(c, l)
       l.record(stalls, 'sum by (%s) (%s)' % [l.host, l.by(['zone'], 'rate(%s[5m])' % l.of('memstat_allocation_stalls_total'))]),
       l.alert(
         'MemstatMemoryLow',
-        available('MemstatMemoryLow', 15, c.memoryLow),
+        available('MemstatMemoryLow', 15, c.memoryLow, c.memoryLowMost),
         '8m', 'warning', 'memory',
         'Memory is low on ' + l.hostName,
         l.hostName + ': ' + l.percent + ' of the memory has been available for a quarter of an hour' + held('; the kernel itself holds ')

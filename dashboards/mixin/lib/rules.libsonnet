@@ -12,10 +12,13 @@ function(config) {
   ),
   local hostLink = std.join('&', ['var-%s={{ $labels.%s | urlquery }}' % [label, label] for label in config.clusterLabels[:1] + ['job', 'instance']]),
 
-  // Of the address that Prometheus scrapes, or the default one.
-  local port = '{{ with reReplaceAll "^.*?(:[0-9]+)?$" "$1" $labels.instance }}{{ . }}{{ else }}:8947{{ end }}',
+  // Of the address that Prometheus scrapes, or the default one. Of addresses of IPv6 only those in brackets have a port.
+  local port = '{{ with reReplaceAll "^(?:[^:]*|.*[]])(:[0-9]+)$|^.*$" "$1" $labels.instance }}{{ . }}{{ else }}:8947{{ end }}',
 
-  local containerId = '(/.*[/-])[0-9a-f]{64}([.]scope|/.*)?',
+  // Paths with an ID that is new at each start: of a container (64 digits, or a UUID; a pod keeps its own), of a unit that
+  // systemd-run made, of a session or of a program of a desktop.
+  local containerId = '(/.*[/-])(?:[0-9a-f]{64}|[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})((?:[.][^/]*)?(?:/.*)?)'
+                      + '|(/.*/run-)(?:r[0-9a-f]{32}|u[0-9]+|p[0-9]+-i[0-9]+)([.].*)|(/.*/(?:session|app-.+)-)[0-9]+([.]scope(?:/.*)?)',
 
   hostLabels:: hostLabels,
   // For by (...) and on (...): the labels that identify a host, and more.
@@ -36,6 +39,13 @@ function(config) {
   one(metric, matchers='', labels=[]):: self.by(labels, self.of(metric, matchers)),
   // In five minutes, or in eleven if there are not two samples in five.
   rate(metric, matchers=''):: local it = self.of(metric, matchers); 'rate(%s[5m]) or rate(%s[11m])' % [it, it],
+  // Hosts that came and went three times in the last minutes, or within an hour of which much is missing. One that stays away is
+  // missing, and one that is back for some minutes is there.
+  comesAndGoes(minutes):: self.by([], '(resets(%(up)s[%(minutes)s]) >= 3 or resets(%(up)s[1h]) >= 3 and avg_over_time(%(up)s[1h]) < 0.85 and avg_over_time(%(up)s[%(minutes)s]) < 1) and max_over_time(%(up)s[20m]) == 1' % {
+    up: 'up{%s}' % config.upSelector, minutes: minutes,
+  }),
+  // Continues for some minutes after a host stopped answering, until the alert about that fires: what killed it is not resolved.
+  held(expr, before):: '%s or %s unless on (%s) %s' % [expr, before, host, self.of('memstat_poll_timestamp_seconds')],
   // Control groups of version 2 also count the events of groups below them, so the deepest group is where it happened.
   deepest(expr):: |||
     %(expr)s
@@ -45,9 +55,8 @@ function(config) {
       "type", "$1", "parent", "(.+)"
     )
   ||| % { expr: expr, host: host },
-  // Containers of Docker and Podman get a new ID each time that they start: "docker-*.scope", so that each start is not a group of
-  // its own.
-  withoutIds(expr, label):: 'label_replace(%s, "%s", "$1*$2", "%s", "%s")' % [expr, label, label, containerId],
+  // "docker-*.scope", so that each start of a container is not a group of its own.
+  withoutIds(expr, label):: 'label_replace(%s, "%s", "$1$3$5*$2$4$6", "%s", "%s")' % [expr, label, label, containerId],
   containerId:: containerId,
   // Metrics with one series per host.
   total:: 'instance:memstat_memory_total_bytes:max',
@@ -109,7 +118,7 @@ function(config) {
     } + (
       if config.runbookBase != '' then { runbook_url: config.runbookBase + '#' + std.asciiLower(name) }
       else if cause == 'fleet' then {}
-      else { runbook_url: '{{ if match ":[0-9]+$" $labels.instance }}http://{{ $labels.instance }}/runbooks/' + name + '{{ end }}' }
+      else { runbook_url: '{{ if match "^([^:]*|.*[]]):[0-9]+$" $labels.instance }}http://{{ $labels.instance }}/runbooks/' + name + '{{ end }}' }
     ) + (if config.grafanaBase == '' then {} else {
       dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + hostLink + std.join('', [
         '&var-' + label + '={{ $labels.' + label + ' | urlquery }}'
