@@ -469,38 +469,56 @@ std::string subject_of(const LoggedEvent& event) {
 
 }  // namespace
 
-/// Adds the events of the logs that the snapshot has.
+/// Adds the events of the logs that the snapshot has, which are parsed again only when they changed.
 void EvidenceBuilder::add_logs(const Snapshot& snapshot, Evidence& evidence) {
-  evidence.kills.clear();
-  evidence.program_kills.clear();
-  evidence.logged.clear();
+  const bool is_timed = evidence.uptime_seconds > 0;
+  if (snapshot.logs != parsed_logs_.texts || is_timed != parsed_logs_.is_timed)
+    parse_logs(snapshot, is_timed, evidence.page_bytes);
+  evidence.kills = parsed_logs_.kills;
+  evidence.program_kills = parsed_logs_.program_kills;
+  evidence.logged = parsed_logs_.logged;
+  const auto ago = [&](double seconds) { return std::max(evidence.uptime_seconds - seconds, 0.0); };
+  for (KillEvidence& kill : evidence.kills) {
+    if (kill.seconds_ago) kill.seconds_ago = ago(*kill.seconds_ago);
+  }
+  for (ProgramKillEvidence& kill : evidence.program_kills) {
+    if (kill.seconds_ago) kill.seconds_ago = ago(*kill.seconds_ago);
+  }
+  for (LoggedEvidence& line : evidence.logged) {
+    if (line.has_time) line.seconds_ago = ago(line.seconds_ago);
+  }
+}
+
+void EvidenceBuilder::parse_logs(const Snapshot& snapshot, bool is_timed, double page_bytes) {
+  parsed_logs_ = ParsedLogs();
   for (const std::string& log : snapshot.logs) {
     if (log.empty()) continue;
     if (log_ == nullptr) log_ = std::make_unique<LogTable>();
     if (read_log_table(log, *log_)) continue;
-    for (std::size_t i = 0; i < log_->size; ++i) add_event(log_->events[i], evidence);
+    for (std::size_t i = 0; i < log_->size; ++i) add_event(log_->events[i], is_timed, page_bytes);
   }
+  parsed_logs_.is_timed = is_timed;
+  parsed_logs_.texts = snapshot.logs;  // last, because memory may run out before
 }
 
-void EvidenceBuilder::add_event(const LoggedEvent& event, Evidence& evidence) {
-  const bool is_timed = evidence.uptime_seconds > 0;
-  const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
+void EvidenceBuilder::add_event(const LoggedEvent& event, bool is_timed, double page_bytes) {
+  const double at = static_cast<double>(event.time_us) / 1e6;
   if (event.event == LogEvent::kProgramKill) {
-    evidence.program_kills.push_back(program_kill_of(event));
-    if (is_timed) evidence.program_kills.back().seconds_ago = ago;
+    parsed_logs_.program_kills.push_back(program_kill_of(event));
+    if (is_timed) parsed_logs_.program_kills.back().seconds_ago = at;
     return;
   }
   if (event.event == LogEvent::kOomKill && (!is_timed || event.has_time)) {
-    evidence.kills.push_back(kill_of(event, evidence.page_bytes));
-    if (is_timed) evidence.kills.back().seconds_ago = ago;
+    parsed_logs_.kills.push_back(kill_of(event, page_bytes));
+    if (is_timed) parsed_logs_.kills.back().seconds_ago = at;
   }
   const bool has_time = is_timed && event.has_time;
-  std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
-  evidence.logged.push_back({.event = to_string(event.event),
-                             .seconds_ago = has_time ? ago : 0,
-                             .subject = subject_of(event),
-                             .line = make_label_text(event.text),
-                             .has_time = has_time});
+  std::erase_if(parsed_logs_.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
+  parsed_logs_.logged.push_back({.event = to_string(event.event),
+                                 .seconds_ago = has_time ? at : 0,
+                                 .subject = subject_of(event),
+                                 .line = make_label_text(event.text),
+                                 .has_time = has_time});
 }
 
 }  // namespace memstat

@@ -113,6 +113,14 @@ class EvidenceBuilder {
     bool is_counter = false;
     ValueFormat format = ValueFormat::kUnsigned;
   };
+  /// The logs of the last poll, and their events with seconds since boot in `seconds_ago`.
+  struct ParsedLogs {
+    std::array<std::string, kMaxLogs> texts;
+    bool is_timed = false;
+    std::vector<KillEvidence> kills;
+    std::vector<ProgramKillEvidence> program_kills;
+    std::vector<LoggedEvidence> logged;
+  };
   enum CountOfType : std::uint8_t { kFailed, kSlept, kMoved, kAdded, kCountsOfType };
   void find_metrics();
   void number_samples(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
@@ -121,7 +129,8 @@ class EvidenceBuilder {
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_logs(const Snapshot& snapshot, Evidence& evidence) MEMSTAT_REQUIRES(mutex_);
-  static void add_event(const LoggedEvent& event, Evidence& evidence);
+  void parse_logs(const Snapshot& snapshot, bool is_timed, double page_bytes) MEMSTAT_REQUIRES(mutex_);
+  void add_event(const LoggedEvent& event, bool is_timed, double page_bytes) MEMSTAT_REQUIRES(mutex_);
   void build(const Snapshot& snapshot, PollEvidence& out) MEMSTAT_REQUIRES(mutex_);
 
   std::vector<Wanted> wanted_;  // in the order of metrics_of_causes()
@@ -137,7 +146,8 @@ class EvidenceBuilder {
       MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
   Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics
   bool is_filtered_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);   // nullptr until there is a log
+  std::unique_ptr<LogTable> log_ MEMSTAT_GUARDED_BY(mutex_);  // nullptr until there is a log
+  ParsedLogs parsed_logs_ MEMSTAT_GUARDED_BY(mutex_);
   bool has_peak_capacity_ MEMSTAT_GUARDED_BY(mutex_) = false;  // current_ has the room of a peak
   std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };
