@@ -54,7 +54,7 @@ function(c, l)
       ),
       l.alert(
         'MemstatDaemonUnsteady',
-        l.comesAndGoes('20m'),
+        l.comesAndGoes(),
         '4m', 'warning', 'daemon',
         'memstatd answers only at times on ' + l.hostName,
         l.hostName + ': memstatd, the host or the network came and went ' + l.number + ' times in the last hour.',
@@ -123,10 +123,11 @@ function(c, l)
         l.hostName + ': the last reload of the configuration failed; memstatd continues with the previous one.',
         'daemon',
       ),
-      // The boot time moves forward. A clock that is set after boot moves it back a little, at most once per boot.
+      // The boot time moves forward. A clock that is set after boot moves it back a little, at most once per boot. While the host
+      // boots, it does not answer.
       l.alert(
         'MemstatRepeatedReboots',
-        l.by([], 'changes(%s[6h]) >= 4 and time() - %s < 7200 unless resets(%s[6h]) >= 5 or changes(%s[1h]) >= 3 and time() - %s < 3600 unless resets(%s[1h]) >= 5' % [boot, boot, boot, boot, boot, boot]),
+        l.by([], 'changes(%(b)s[6h]) >= 4 and time() - last_over_time(%(b)s[15m]) < 7200 unless resets(%(b)s[6h]) >= 5 or changes(%(b)s[1h]) >= 3 and time() - last_over_time(%(b)s[15m]) < 3600 unless resets(%(b)s[1h]) >= 5' % { b: boot }),
         '12m', 'warning', 'daemon',
         l.hostName + ' boots repeatedly',
         l.hostName + ' booted ' + l.number + ' times within {{ if ge $value 4.0 }}six hours{{ else }}an hour{{ end }}.',

@@ -42,7 +42,7 @@ function(c, l)
         up: up,
         down: '%s == 0 or %s or %s' % [
           up,
-          l.comesAndGoes('25m'),
+          l.comesAndGoes(5),
           l.by([], 'min_over_time(up{%s}[6m]) == 0 and on (%s) ALERTS{alertname="MemstatManyHostsDown",alertstate="firing"}' % [c.upSelector, l.fleet]),
         ],
         share: '%g' % c.hostsDown,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups: shortages, and the kernel memory charged to them, which resident sizes do not include.
 local std = import '../lib/std.libsonnet';
+local kinds = (import '../causes.libsonnet').kinds;
 function(c, l)
   local failures = l.of('memstat_type_failures_total', 'allocator="memcg"');
   // Labels that examples/kubernetes derives from the path of a pod's group.
@@ -72,7 +73,10 @@ function(c, l)
   [
     l.alert(
       'MemstatControlGroupOutOfMemory',
-      l.deepest(ofPods(lacking)),
+      // The last kill is longer ago than a finding lasts, so nothing is repeated when that ends.
+      l.deepest(ofPods(lacking)) + 'unless on (%s, type) last_over_time(instance_cause_object:memstat_finding:described{cause=~"%s"}[25m])\n' % [
+        l.host, std.join('|', kinds.groups + kinds.partialKills)
+      ],
       '0m', 'warning', 'group',
       'A control group ran out of memory on ' + l.hostName,
       l.hostName + ': control group {{ $labels.type }}' + l.podName + ', or one below it that is gone or not listed, ran out of memory '

@@ -21,7 +21,7 @@ function(c, l)
     and %(used)s > 0.5
     and %(used)s < 1
     and on (%(host)s) %(poll)s offset %(back)s
-    unless (max_over_time(%(used)s[1d] offset 1h) >= %(used)s) < %(near)s
+    %(had)s
     unless %(used)s - %(used)s offset %(back)s <= %(least)s
     unless %(used)s - %(used)s offset %(half)s <= %(part)s
     unless %(used)s offset %(half)s - %(used)s offset %(back)s <= %(part)s
@@ -32,7 +32,7 @@ function(c, l)
     half: half,
     seconds: '%d' % (hours * 3600),
     least: '%g' % least,
-    near: '%g' % c.nearLimit,
+    had: std.join('\n', ['unless (%s offset %s >= %s) < %g' % [used, ago, used, c.nearLimit] for ago in ['2h', '4h', '8h', '16h', '1d']]),
     part: '%g' % (least / 3),
     host: l.host,
     poll: l.of('memstat_poll_timestamp_seconds'),

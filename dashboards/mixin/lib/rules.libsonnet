@@ -39,10 +39,10 @@ function(config) {
   one(metric, matchers='', labels=[]):: self.by(labels, self.of(metric, matchers)),
   // In five minutes, or in eleven if there are not two samples in five.
   rate(metric, matchers=''):: local it = self.of(metric, matchers); 'rate(%s[5m]) or rate(%s[11m])' % [it, it],
-  // Hosts that came and went three times in the last minutes, or within an hour of which much is missing. One that stays away is
-  // missing, and one that is back for some minutes is there.
-  comesAndGoes(minutes):: self.by([], '(resets(%(up)s[%(minutes)s]) >= 3 or resets(%(up)s[1h]) >= 3 and avg_over_time(%(up)s[1h]) < 0.85 and avg_over_time(%(up)s[%(minutes)s]) < 1) and max_over_time(%(up)s[20m]) == 1' % {
-    up: 'up{%s}' % config.upSelector, minutes: minutes,
+  // Hosts that came and went three times in twenty minutes, or within an hour of which much is missing. One that stays away is
+  // missing, and one that is back is there. `more`: minutes by which these times are longer.
+  comesAndGoes(more=0):: self.by([], '(resets(%(up)s[%(soon)dm]) >= 3 or resets(%(up)s[%(hour)dm]) >= 3 and avg_over_time(%(up)s[%(hour)dm]) < %(part).2f and avg_over_time(%(up)s[%(soon)dm]) < 1) and max_over_time(%(up)s[20m]) == 1' % {
+    up: 'up{%s}' % config.upSelector, soon: 20 + more, hour: 60 + 3 * more, part: 1 - 9 / (60 + 3 * more),
   }),
   // Continues for some minutes after a host stopped answering, until the alert about that fires: what killed it is not resolved.
   held(expr, before):: '%s or %s unless on (%s) %s' % [expr, before, host, self.of('memstat_poll_timestamp_seconds')],
