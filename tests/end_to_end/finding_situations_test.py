@@ -22,6 +22,7 @@ try:
 except ImportError:
     print("python3-yaml is not installed")
     sys.exit(77)
+import captures  # noqa: E402
 import corpus  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
@@ -34,7 +35,7 @@ INFO = r'^memstat_finding_info\{{cause="{cause}",certainty="[a-z]*",culprit="(.*
 MORE_POLLS = 2
 ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}
 BY_INSPECTION, TOO_NEW = "only by inspection", "only in the last poll"
-PAGES = 160  # that one Prometheus scrapes every five seconds
+PAGES = 100  # that one Prometheus scrapes every five seconds
 SAMPLE = 20  # of the provoked situations and public reports, every SAMPLE-th is tried with the edited ones
 
 
@@ -71,12 +72,24 @@ def observed(situation):
     return situation, findings, page, is_new
 
 
+def rules_of_findings(directory):
+    """The paths of the shipped rules, without those that use no findings: a busy machine would not compute all of them for so many hosts each second."""
+    paths = shipped_rules.write(directory)
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            groups = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["groups"]
+        for group in groups:
+            group["rules"] = [rule for rule in group["rules"] if "memstat_finding" in rule["expr"]]
+        captures.write_file(path, yaml.safe_dump({"groups": [group for group in groups if group["rules"]]}))
+    return paths
+
+
 def fired(pages):
     """[alerts about findings] of each page."""
     answers = lambda request: prometheus_server.send(request, pages[int(request.path.strip("/"))].encode())  # noqa: E731
     with program.temporary_directory() as directory, prometheus_server.Served(answers) as served:
         targets = [{"targets": [served.address], "labels": {"instance": f"{number}:8947", "__metrics_path__": f"/{number}"}} for number in range(len(pages))]
-        config = yaml.safe_dump({"global": {"scrape_interval": "5s", "scrape_timeout": "5s", "evaluation_interval": "1s"}, "rule_files": shipped_rules.write(directory),
+        config = yaml.safe_dump({"global": {"scrape_interval": "5s", "scrape_timeout": "5s", "evaluation_interval": "1s"}, "rule_files": rules_of_findings(directory),
                                  "scrape_configs": [{"job_name": "memstatd", "static_configs": targets}]})
         with prometheus_server.Prometheus(directory, None, config=config) as server:
             # Each finding of a page has an alert as soon as all pages are scraped and the rules evaluated.
@@ -120,26 +133,35 @@ def chosen():
     return [situation for situation in corpus.seen() if situation.half == corpus.EDITED] + others[::SAMPLE]
 
 
+def tell(situation, findings, alerts, wrong):
+    """Prints the situation's row of the table, and with --texts its notifications."""
+    first = f"{findings[0]['severity']}: {findings[0]['cause']}" if findings else "-"
+    of_first = sorted({alert["labels"]["alertname"] for alert in alerts if findings and alert["labels"]["cause"] == findings[0]["cause"]})
+    print(f"| {situation.name} | {first} | {' '.join(of_first) or '-'} | {wrong or 'right'} |", flush=True)
+    for alert in alerts if "--texts" in sys.argv else []:
+        print(yaml.safe_dump({"labels": alert["labels"], "annotations": alert["annotations"]}, width=1000))
+
+
 def main():
     if not shutil.which("prometheus"):
         print("prometheus is not installed (Debian package prometheus)")
         return 77
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        seen = list(pool.map(observed, chosen()))
-    pages = [page for _, _, page, _ in seen]
+    situations = chosen()
+    active = []
     halves = collections.defaultdict(collections.Counter)
-    for (situation, findings, page, is_new), alerts in zip(seen, [alerts for i in range(0, len(pages), PAGES) for alerts in fired(pages[i:i + PAGES])]):
-        wrong = verdict(situation, findings, page, is_new, alerts)
-        halves[situation.half][wrong if wrong in (BY_INSPECTION, TOO_NEW) else "wrong" if wrong else "right"] += 1
-        first = f"{findings[0]['severity']}: {findings[0]['cause']}" if findings else "-"
-        of_first = sorted({alert["labels"]["alertname"] for alert in alerts if findings and alert["labels"]["cause"] == findings[0]["cause"]})
-        print(f"| {situation.name} | {first} | {' '.join(of_first) or '-'} | {wrong or 'right'} |")
-        for alert in alerts if "--texts" in sys.argv else []:
-            print(yaml.safe_dump({"labels": alert["labels"], "annotations": alert["annotations"]}, width=1000))
+    for first in range(0, len(situations), PAGES):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            seen = list(pool.map(observed, situations[first:first + PAGES]))
+        for one, alerts in zip(seen, fired([page for _, _, page, _ in seen])):
+            situation, findings, page, is_new = one
+            if not situation.is_calm:
+                active.append(len(ACTIVE.findall(page)))
+            wrong = verdict(situation, findings, page, is_new, alerts)
+            halves[situation.half][wrong if wrong in (BY_INSPECTION, TOO_NEW) else "wrong" if wrong else "right"] += 1
+            tell(situation, findings, alerts, wrong)
     for half, found in sorted(halves.items()):
         print(f"{half}: {', '.join(f'{count} {what}' for what, count in found.items())}")
     counts = sum(halves.values(), collections.Counter())
-    active = [len(ACTIVE.findall(page)) for situation, _, page, _ in seen if not situation.is_calm]
     print(f"all: {', '.join(f'{count} {what}' for what, count in counts.items())}; active findings on a page that is not calm: "
           f"median {statistics.median(active):.0f}, at most {max(active)}")
     return 1 if counts["wrong"] or counts["right"] < 2 * (counts[BY_INSPECTION] + counts[TOO_NEW]) else 0

@@ -39,7 +39,7 @@ function(config) {
   },
   // Firing alerts. For alerts evaluated every ten minutes or more rarely, the last result, which Prometheus shows for only
   // five.
-  firing(matchers):: 'ALERTS{alertstate="firing",alertname=~"Memstat.*",alertname!="MemstatWatchdog",%(m)s} or last_over_time(ALERTS{alertstate="firing",cause=~"growth|group",%(m)s}[15m])' % { m: matchers },
+  firing(matchers):: 'ALERTS{alertstate="firing",alertname=~"Memstat.*",severity=~"critical|warning",%(m)s} or last_over_time(ALERTS{alertstate="firing",severity=~"critical|warning",cause=~"growth|group",%(m)s}[15m])' % { m: matchers },
   // Active findings with their words, whose series are absent if memstatd's findings.info is off: by host, cause and object, with the
   // severity as value, from `above` on.
   findings(matchers, above):: (
