@@ -33,7 +33,8 @@ ACTIVE = re.compile(r'^memstat_finding\{cause="(\w+)",object="((?:[^"\\]|\\.)*)"
 INFO = r'^memstat_finding_info\{{cause="{cause}",certainty="[a-z]*",culprit="(.*)",headline="(.*)",next="(.*)",object="{object}"(?:,since="[^"]*")?\}} 1$'
 # A finding is active from the second poll that has it.
 MORE_POLLS = 2
-ALERTS = {"now": ("Critical", "Warning"), "soon": ("Warning",), "wasteful": ("Info",), "notable": ("Info",)}
+# Of a level, and of the next, because a page has the highest level of five minutes.
+ALERTS = {"now": ("Critical", "Warning"), "soon": ("Critical", "Warning"), "wasteful": ("Info", "Warning"), "notable": ("Info", "Warning")}
 BY_INSPECTION, TOO_NEW = "only by inspection", "only in the last poll"
 PAGES = 100  # that one Prometheus scrapes every five seconds
 SAMPLE = 20  # of the provoked situations and public reports, every SAMPLE-th is tried with the edited ones

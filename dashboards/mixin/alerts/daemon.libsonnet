@@ -127,7 +127,7 @@ function(c, l)
       // boots, it does not answer.
       l.alert(
         'MemstatRepeatedReboots',
-        l.by([], 'changes(%(b)s[6h]) >= 4 and time() - last_over_time(%(b)s[15m]) < 7200 unless resets(%(b)s[6h]) >= 5 or changes(%(b)s[1h]) >= 3 and time() - last_over_time(%(b)s[15m]) < 3600 unless resets(%(b)s[1h]) >= 5' % { b: boot }),
+        l.by([], '(changes(%(b)s[6h]) >= 4 unless resets(%(b)s[6h]) >= 5 or changes(%(b)s[1h]) >= 3 unless resets(%(b)s[1h]) >= 5) and time() - last_over_time(%(b)s[15m]) < 7200' % { b: boot }),
         '12m', 'warning', 'daemon',
         l.hostName + ' boots repeatedly',
         l.hostName + ' booted ' + l.number + ' times within {{ if ge $value 4.0 }}six hours{{ else }}an hour{{ end }}.',
