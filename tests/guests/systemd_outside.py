@@ -14,7 +14,7 @@ RELAY_PORT = 9947
 MINUTE = 5
 WATCHED = 180  # seconds: 36 minutes of the rules
 PATIENCE = 120
-FIRING = 'ALERTS{alertstate="firing",severity!="none"}'  # the watchdog always fires
+FIRING = 'ALERTS{alertstate="firing",severity!~"none|info"}'  # the watchdog always fires, and nobody is told of what is only notable
 CONFIGURATION = limits.PROMETHEUS.replace("scrape_interval: 1s, scrape_timeout: 1s", "scrape_interval: 5s, scrape_timeout: 5s")  # a guest without KVM is slow
 
 
