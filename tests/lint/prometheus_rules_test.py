@@ -41,7 +41,7 @@ def anchors(markdown):
 def alert_problems(rule, sections):
     name = rule["alert"]
     labels, notes = rule.get("labels", {}), rule.get("annotations", {})
-    is_finding = re.search(r"\bmemstat_finding\b", rule["expr"])
+    is_finding = re.match(r"(\w+:)?memstat_finding\b", rule["expr"])
     if not re.fullmatch(r"Memstat[A-Z]\w+", name):
         yield f"{name}: alerts are called Memstat..."
     if labels.get("severity") not in SEVERITIES:
