@@ -94,6 +94,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// Indexes of findings that turned urgent in the last poll: a limit was reached, something failed or was killed, or was
   /// killed again. None in the first poll.
   [[nodiscard]] std::span<const std::size_t> urgent() const { return urgent_; }
+  /// Control groups that may have the next kill or had the last one. Call between polls.
+  [[nodiscard]] std::vector<std::string> groups_in_danger() const;
   /// An incident of a finding of the last poll is kept under that name. Call between polls.
   void name_incident(std::string_view cause, std::string_view object, std::string_view incident);
   [[nodiscard]] Diagnosis diagnosis() const override;

@@ -5,6 +5,7 @@
 
 #include "core/base/free_heap.h"
 #include "core/diagnosis/culprits.h"
+#include "core/diagnosis/urgent.h"
 #include "daemon/poll/poller.h"
 
 namespace memstat {
@@ -63,20 +64,12 @@ void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_
 /// Findings that have just become urgent, and kills that were counted at this poll, although their finding is not new.
 void Poller::note_urgent(const Evidence& evidence) {
   urgent_.assign(active_.turned_now().begin(), active_.turned_now().end());
-  struct Kills {
-    std::string_view metric;
-    std::string_view cause;  // its end
-  };
-  constexpr Kills kKills[] = {{"memstat_oom_kills_total", "_oom_kill"}, {"memstat_program_kills_total", "program_kill"}};
-  for (const Kills& one : kKills) {
-    const MetricEvidence* const kills = evidence.sample(one.metric);
-    if (kills == nullptr || kills->change.last <= 0) continue;
-    const auto is_of_kill = [&](const Finding& finding) { return finding.cause.ends_with(one.cause) && !finding.is_past; };
-    const auto killed = std::find_if(findings_.begin(), findings_.end(), is_of_kill);
-    if (killed == findings_.end()) continue;
-    const auto index = static_cast<std::size_t>(killed - findings_.begin());
-    if (std::find(urgent_.begin(), urgent_.end(), index) == urgent_.end()) urgent_.push_back(index);
-  }
+  add_new_kills(evidence, findings_, urgent_);
+}
+
+std::vector<std::string> Poller::groups_in_danger() const {
+  const std::shared_ptr<const PollEvidence> built = evidence_.current();
+  return built == nullptr ? std::vector<std::string>() : memstat::groups_in_danger(built->evidence, findings_);
 }
 
 /// Adds the answers that `memstatctl why` would look for in this capture.

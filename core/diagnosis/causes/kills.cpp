@@ -58,10 +58,11 @@ bool is_recent(const Evidence& evidence, const KillEvidence& kill) {
   return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kLogSlackSeconds;
 }
 
-/// The last recent victim at the limit of `group` or one below it, or of the whole machine; nullptr: none in the log.
+/// The last recent victim at the limit of `group` or one below it, or of the whole machine, whose death nobody requested;
+/// nullptr: none in the log.
 const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std::string_view group = "/") {
   const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(), [&](const KillEvidence& kill) {
-    return kill.is_of_group == is_of_group && is_recent(evidence, kill) &&
+    return kill.is_of_group == is_of_group && !kill.is_requested && is_recent(evidence, kill) &&
            (kill.limit_group.empty() || is_within(kill.limit_group, group));
   });
   return found == evidence.kills.rend() ? nullptr : &*found;
@@ -97,10 +98,11 @@ void add_victim(const KillEvidence& victim, Finding& finding) {
   add_decision(victim, finding);
 }
 
-/// The groups at their limits in the log's recent kills, without duplicates: `group` and those below it.
+/// The groups at their limits in the log's recent kills, the newest first, without duplicates: `group` and those below it.
 std::vector<std::string_view> logged_groups(const Evidence& evidence, std::string_view group) {
   std::vector<std::string_view> groups;
-  for (const KillEvidence& kill : evidence.kills) {
+  for (auto at = evidence.kills.rbegin(); at != evidence.kills.rend(); ++at) {
+    const KillEvidence& kill = *at;
     if (!kill.is_of_group || kill.limit_group.size() <= 1 || !is_recent(evidence, kill)) continue;
     if (!is_within(kill.limit_group, group)) continue;
     if (std::find(groups.begin(), groups.end(), kill.limit_group) == groups.end()) groups.push_back(kill.limit_group);
@@ -186,8 +188,11 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   const KillEvidence* const victim = last_victim(evidence, true, limiting);
   if (victim != nullptr) add_victim(*victim, finding);
   const double logged_limit = victim == nullptr || victim->limit_group != limiting ? 0 : victim->limit_bytes;
-  const GroupAtLimit at_limit{
+  GroupAtLimit at_limit{
       .group = limiting, .limit_bytes = whose == Limit::kOwn ? limit.value_or(logged_limit) : 0, .kill = victim};
+  // Of several groups below it, the newest kill's.
+  if (whose == Limit::kBelow && victim != nullptr && is_within(victim->limit_group, group))
+    at_limit = {.group = victim->limit_group, .limit_bytes = victim->limit_bytes, .kill = victim};
   finding.leads_to(
       whose == Limit::kBelow && logged.empty()
           ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
@@ -320,8 +325,9 @@ bool has_outgrown(const LargestPart& part, const KillEvidence* victim) {
 /// Whether only the last of several kills helped: its victim was small, but with it something else was freed, such as pipes.
 bool has_freed_other_memory(const Evidence& evidence) {
   constexpr double kMuch = 0.25;
-  const auto kills = std::count_if(evidence.kills.begin(), evidence.kills.end(),
-                                   [&](const KillEvidence& kill) { return !kill.is_of_group && is_recent(evidence, kill); });
+  const auto kills = std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
+    return !kill.is_of_group && !kill.is_requested && is_recent(evidence, kill);
+  });
   return kills >= 2 && evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kMuch;
 }
 
