@@ -77,7 +77,10 @@ void write_finding(JsonWriter& json, const Finding& finding) {
   json.open_object();
   json.field("cause", finding.cause).field("severity", to_string(finding.severity));
   json.field("certainty", to_string(finding.certainty)).field("confidence", confidence_of(finding.certainty));
-  json.field("headline", finding.headline).open_list("about");
+  json.field("headline", finding.headline);
+  if (!finding.killed.empty()) json.field("killed", finding.killed);
+  if (!finding.killer.empty()) json.field("killer", finding.killer);
+  json.open_list("about");
   for (const Finding::About& one : finding.about) {
     json.open_object().field("allocator", one.allocator).field("type", one.type).close();
   }

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <exception>
 
+#include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/archive_error.h"
@@ -32,14 +33,16 @@ struct Text {
   std::string_view key;
   std::string Incident::*member;
 };
-constexpr std::array<Text, 8> kTexts{{{"cause", &Incident::cause},
-                                      {"object", &Incident::object},
-                                      {"headline", &Incident::headline},
-                                      {"certainty", &Incident::certainty},
-                                      {"killed", &Incident::killed},
-                                      {"killer", &Incident::killer},
-                                      {"culprit", &Incident::culprit},
-                                      {"next", &Incident::next}}};
+constexpr std::array<Text, 10> kTexts{{{"cause", &Incident::cause},
+                                       {"object", &Incident::object},
+                                       {"headline", &Incident::headline},
+                                       {"certainty", &Incident::certainty},
+                                       {"killed", &Incident::killed},
+                                       {"killer", &Incident::killer},
+                                       {"culprit", &Incident::culprit},
+                                       {"next", &Incident::next},
+                                       {"evidence", &Incident::evidence},
+                                       {"effect", &Incident::effect}}};
 
 /// "TIME AVAILABLE BYTES LIMIT" of each poll, separated by commas; the time in milliseconds since 1970, "-": not known.
 std::string format_figures(const std::vector<IncidentFigures>& figures) {
@@ -133,6 +136,27 @@ bool is_incident_file(std::string_view name) {
 
 std::string_view incident_name(std::string_view file) { return file.substr(0, file.find(".tar")); }
 
+void write_incident(JsonWriter& json, const Incident& incident) {
+  // Milliseconds since 1970, which JavaScript's numbers represent exactly.
+  const auto seconds_of = [](std::int64_t ns) { return static_cast<double>(ns / kNsPerMillisecond) / 1000; };
+  json.field("file", incident.file);
+  if (incident.realtime_ns != 0) json.field("time", seconds_of(incident.realtime_ns));
+  for (const Text& one : kTexts) {
+    if (!(incident.*one.member).empty()) json.field(one.key, incident.*one.member);
+  }
+  if (!incident.problem.empty()) json.field("problem", incident.problem);
+  json.field("polls", incident.polls).field("left_out", incident.left_out).field("bytes", incident.bytes);
+  json.open_list("figures");
+  for (const IncidentFigures& one : incident.figures) {
+    json.open_object().field("time", seconds_of(one.realtime_ns));
+    if (one.available_bytes) json.field("available_bytes", *one.available_bytes);
+    if (one.bytes) json.field("bytes", *one.bytes);
+    if (one.limit_bytes) json.field("limit_bytes", *one.limit_bytes);
+    json.close();
+  }
+  json.close();
+}
+
 std::string format_incident(const Incident& incident) {
   std::string text = "format: 1\n";
   text += "time: " + format_iso8601_utc(incident.realtime_ns) + "\n";
@@ -162,6 +186,14 @@ Result<Incident> parse_incident(std::string_view text, std::string_view file) {
 
 void forget_old_figures(std::vector<Incident>& newest_first) {
   for (std::size_t i = kMaxCharts; i < newest_first.size(); ++i) newest_first[i].figures = {};
+}
+
+Incident read_incident(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  const std::string directory = end == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(end, 1));
+  const std::string name = path.substr(end == std::string::npos ? 0 : end + 1);
+  const UniqueFd parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return read_incident(directory, parent.get(), name);
 }
 
 Result<std::vector<Incident>> list_incidents(const std::string& directory) {

@@ -12,6 +12,8 @@
 
 namespace memstat {
 
+class JsonWriter;
+
 /// Of one poll, for the chart.
 struct IncidentFigures {
   std::int64_t realtime_ns = 0;                       ///< since 1970
@@ -21,7 +23,7 @@ struct IncidentFigures {
   bool operator==(const IncidentFigures&) const = default;
 };
 
-/// What the note says. Texts are at most as long as a label of memstat_finding_info.
+/// What the note says. Texts are at most as long as a label of memstat_finding_info, but for the story.
 struct Incident {
   std::string file;              ///< its name in the directory
   std::int64_t realtime_ns = 0;  ///< of the poll that noticed it, since 1970
@@ -33,6 +35,8 @@ struct Incident {
   std::string killer;                         ///< who decided that: "kernel", "systemd-oomd"; "": nothing was killed
   std::string culprit;                        ///< who holds the memory, as far as it was known; "": its cause names none
   std::string next;                           ///< a command
+  std::string evidence;                       ///< the facts of the finding, at most kMaxStory bytes
+  std::string effect;                         ///< of a kill with what would have prevented it, likewise
   std::uint64_t polls = 0;                    ///< in its capture
   std::uint64_t left_out = 0;                 ///< files of its last poll for which there was no room
   std::uint64_t bytes = 0;                    ///< size of its file
@@ -42,6 +46,8 @@ struct Incident {
 
 /// Incidents whose charts are shown: 48 polls of thousands of incidents would be megabytes.
 inline constexpr std::size_t kMaxCharts = 20;
+/// Longer texts are cut.
+inline constexpr std::size_t kMaxStory = 2000;
 /// Removes the figures of all but the first kMaxCharts.
 void forget_old_figures(std::vector<Incident>& newest_first);
 
@@ -64,9 +70,15 @@ bool is_incident_file(std::string_view name);
 /// The file's name without what follows the cause, as people type it.
 std::string_view incident_name(std::string_view file);
 
+/// Adds its members to an open JSON object; those without a value are left out.
+void write_incident(JsonWriter& json, const Incident& incident);
+
 std::string format_incident(const Incident& incident);
 /// Errors: kData with `file` and line. Unknown keys are ignored, so that a newer memstatd may add some.
 Result<Incident> parse_incident(std::string_view text, std::string_view file);
+
+/// Reads the note of one file; `problem` says why it cannot be read.
+Incident read_incident(const std::string& path);
 
 /// Reads the notes of a directory, newest first, with the figures of kMaxCharts. One that cannot be read has a `problem`.
 /// Errors: system_error of the directory.

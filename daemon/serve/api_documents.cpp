@@ -68,18 +68,6 @@ void write_poll(JsonWriter& json, const Snapshot& snapshot) {
   json.field("generation", snapshot.generation()).field("time", seconds_of(snapshot.realtime_ns));
 }
 
-void write_figures(JsonWriter& json, const std::vector<IncidentFigures>& figures) {
-  json.open_list("figures");
-  for (const IncidentFigures& one : figures) {
-    json.open_object().field("time", seconds_of(one.realtime_ns));
-    if (one.available_bytes) json.field("available_bytes", *one.available_bytes);
-    if (one.bytes) json.field("bytes", *one.bytes);
-    if (one.limit_bytes) json.field("limit_bytes", *one.limit_bytes);
-    json.close();
-  }
-  json.close();
-}
-
 /// `name` is a reusable buffer.
 void write_identity(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std::string& name) {
   const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
@@ -299,19 +287,8 @@ std::string incidents_document(const Snapshot& snapshot, const IncidentList& lis
   write_texts(json, {{"directory", list.directory}, {"problem", list.problem}});
   json.open_list("incidents");
   for (const Incident& one : list.incidents) {
-    json.open_object().field("file", one.file);
-    if (one.realtime_ns != 0) json.field("time", seconds_of(one.realtime_ns));
-    write_texts(json, {{"cause", one.cause},
-                       {"object", one.object},
-                       {"headline", one.headline},
-                       {"certainty", one.certainty},
-                       {"killed", one.killed},
-                       {"killer", one.killer},
-                       {"culprit", one.culprit},
-                       {"next", one.next},
-                       {"problem", one.problem}});
-    json.field("polls", one.polls).field("left_out", one.left_out).field("bytes", one.bytes);
-    write_figures(json, one.figures);
+    json.open_object();
+    write_incident(json, one);
     json.close();
   }
   return json.finish();

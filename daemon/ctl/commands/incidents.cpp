@@ -9,7 +9,7 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 15> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
+constexpr std::array<ReportColumn, 17> kIncidentColumns{{{.key = "incident", .title = "N", .unit = Unit::kNumber},
                                                          {.key = "time", .title = "TIME", .unit = Unit::kTime},
                                                          {.key = "headline", .title = "WHAT HAPPENED", .least = 24},
                                                          {.key = "killed", .title = "KILLED", .rank = 2, .least = 10},
@@ -19,6 +19,8 @@ constexpr std::array<ReportColumn, 15> kIncidentColumns{{{.key = "incident", .ti
                                                          {.key = "object", .title = ""},
                                                          {.key = "certainty", .title = ""},
                                                          {.key = "next", .title = ""},
+                                                         {.key = "evidence", .title = ""},
+                                                         {.key = "effect", .title = ""},
                                                          {.key = "polls", .title = "", .unit = Unit::kNumber},
                                                          {.key = "left_out", .title = "", .unit = Unit::kNumber},
                                                          {.key = "bytes", .title = "", .unit = Unit::kBytes},
@@ -42,8 +44,8 @@ Report run_incidents(const CommandLine& options) {
     const std::string& what = one.problem.empty() ? one.headline : one.problem;
     table.add({++number, one.realtime_ns == 0 ? Cell() : Cell(one.realtime_ns), cell_of_text(what), cell_of_text(one.killed),
                cell_of_text(one.killer), cell_of_text(one.culprit), cell_of_text(one.cause), cell_of_text(one.object),
-               cell_of_text(one.certainty), cell_of_text(one.next), one.polls, one.left_out, one.bytes, one.file,
-               cell_of_text(one.problem)});
+               cell_of_text(one.certainty), cell_of_text(one.next), cell_of_text(one.evidence), cell_of_text(one.effect),
+               one.polls, one.left_out, one.bytes, one.file, cell_of_text(one.problem)});
   }
   const bool is_empty = table.empty();
   Report report;

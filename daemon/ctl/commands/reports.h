@@ -148,7 +148,13 @@ void select_findings(std::span<const NamePattern> patterns, Findings& findings);
 
 /// The findings in lines of up to `width` columns (0: 100); or that nothing is wrong, and what was examined.
 std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width);
-std::string why_json(const Diagnosis& diagnosis, const ReportView& view);
+/// Of an incident it begins with that. `log`: of a boot of which only that is left.
+struct ToldIncident {
+  const Incident& incident;
+  std::optional<EventsAnswer> log;
+};
+std::string why_json(const Diagnosis& diagnosis, const ReportView& view,
+                     const std::optional<ToldIncident>& told = std::nullopt);
 
 /// The growth test's verdict on matching types: "slab/dentry is not a leak: ...", one line each.
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns);

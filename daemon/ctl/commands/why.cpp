@@ -61,7 +61,9 @@ void add_head(std::string& out, const std::string& head, const Finding& finding,
 void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t terminal) {
   add_head(out, to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3), finding, terminal);
   add_lines(out, separated(finding.facts, "; ", &Fact::text), terminal);
-  const auto name_of = [](const Finding::Who& one) { return one.kind + " " + one.name; };
+  const auto name_of = [&](const Finding::Who& one) {
+    return one.kind == "process" && one.name == finding.killed ? "the victim" : one.kind + " " + one.name;
+  };
   if (!finding.who.empty()) add_lines(out, "Who: " + separated(finding.who, ", ", name_of), terminal);
   add_lines(out, finding.effect, terminal);
   for (std::size_t i = 0; i < finding.next.size(); ++i) add_command(out, i == 0 ? "Next: " : "      ", finding.next[i]);
@@ -103,8 +105,9 @@ constexpr auto kWhyOptions = joined(
 struct Question {
   const CommandLine& options;
   ReportSource& source;
-  double seconds = 0;               ///< Time watched.
-  std::vector<TypeRow> types = {};  ///< Of the last read.
+  double seconds = 0;                  ///< Time watched.
+  std::vector<TypeRow> types = {};     ///< Of the last read.
+  const Incident* incident = nullptr;  ///< Of which the source is the capture; nullptr: of none.
 };
 
 bool is_type(std::span<const NamePattern> patterns, const std::string& allocator, const std::string& type) {
@@ -125,6 +128,13 @@ std::string unknown_name(const Question& question, const Diagnosis& diagnosis) {
   return types_table(question.types).select(with_merged_names(only, question.types));
 }
 
+/// What JSON begins with.
+std::optional<ToldIncident> told_of(const Question& question) {
+  if (question.incident == nullptr) return std::nullopt;
+  const bool is_log_only = question.incident->cause == kPreviousBoot;
+  return ToldIncident{*question.incident, is_log_only ? std::optional(question.source.events()) : std::nullopt};
+}
+
 Report answer(const Question& question, Diagnosis& diagnosis) {
   Report report;
   const ReportView& view = question.options.view;
@@ -132,7 +142,8 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
   report.status = exit_status_of(diagnosis.findings);
   const bool is_json = view.layout == Layout::kJson;
   if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
-    report.output = is_json ? why_json(diagnosis, view) : why_text(diagnosis, question.options.is_verbose, view.width);
+    report.output = is_json ? why_json(diagnosis, view, told_of(question))
+                            : why_text(diagnosis, question.options.is_verbose, view.width);
     return report;
   }
   const auto seconds = static_cast<std::int64_t>(std::ceil(std::max(question.seconds, 1.0)));
@@ -204,29 +215,8 @@ Report follow(const CommandLine& options, ReportSource& source) {
   return last;
 }
 
-Report run_why(const CommandLine& options);
-
-/// The answer for an incident's capture, after its story.
-Report why_then(const CommandLine& options) {
-  const IncidentCapture capture = find_incident(options.from, options.incident);
-  if (!capture.problem.empty()) return {.problem = capture.problem};
-  CommandLine question = options;
-  question.incident.clear();
-  question.from = capture.path;
-  std::string story;
-  if (options.view.layout == Layout::kText) {
-    if (const OpenedSource opened = open_source(question.from); opened.source != nullptr)
-      story = incident_story(capture.incident, *opened.source, options.view.width);
-  }
-  const bool is_log_only = capture.incident.cause == kPreviousBoot && !story.empty();
-  Report report = is_log_only ? Report{.status = kExitNotable} : run_why(question);
-  if (capture.is_copy) std::remove(capture.path.c_str());
-  report.output.insert(0, story);
-  return report;
-}
-
-Report run_why(const CommandLine& options) {
-  if (!options.incident.empty()) return why_then(options);
+/// The answer for what --from names, of `incident` if that is its capture.
+Report why_now(const CommandLine& options, const Incident* incident) {
   const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);
@@ -236,11 +226,49 @@ Report run_why(const CommandLine& options) {
   if (!read.problem.empty()) return read;
   FindingsAnswer found = opened.source->findings();
   if (!found.problem.empty()) return {.problem = found.problem};
-  Report report = answer({options, *opened.source, seconds, std::move(types)}, found.diagnosis);
+  Report report = answer({options, *opened.source, seconds, std::move(types), incident}, found.diagnosis);
   report.notes.insert(report.notes.begin(), read.notes.begin(), read.notes.end());
   report.missing = read.missing;
   if (std::string line = unseen_of(found.diagnosis); !line.empty()) report.missing.push_back(std::move(line));
   return report;
+}
+
+/// The same after the incident's story. Of the boot before there is nothing else.
+Report why_of_incident(const CommandLine& options, const Incident& incident) {
+  std::string story;
+  const bool is_log_only = incident.cause == kPreviousBoot;
+  if (options.view.layout == Layout::kText) {
+    if (const OpenedSource opened = open_source(options.from); opened.source != nullptr)
+      story = incident_story(incident, *opened.source, options.view.width);
+  }
+  Report report = is_log_only && !story.empty() ? Report() : why_now(options, &incident);
+  if (is_log_only) report.status = kExitNotable;
+  report.output.insert(0, story);
+  return report;
+}
+
+Report why_then(const CommandLine& options) {
+  const IncidentCapture capture = find_incident(options.from, options.incident);
+  if (!capture.problem.empty()) return {.problem = capture.problem};
+  CommandLine question = options;
+  question.incident.clear();
+  question.from = capture.path;
+  Report report = why_of_incident(question, capture.incident);
+  if (capture.is_copy) std::remove(capture.path.c_str());
+  return report;
+}
+
+/// The incident whose file --from names; nothing: it names something else.
+std::optional<Incident> named_incident(const CommandLine& options) {
+  if (!options.from || !is_incident_file(options.from->substr(options.from->rfind('/') + 1))) return std::nullopt;
+  Incident incident = read_incident(*options.from);
+  return incident.problem.empty() ? std::optional(std::move(incident)) : std::nullopt;
+}
+
+Report run_why(const CommandLine& options) {
+  if (!options.incident.empty()) return why_then(options);
+  if (const auto incident = named_incident(options)) return why_of_incident(options, *incident);
+  return why_now(options, nullptr);
 }
 
 }  // namespace
@@ -277,8 +305,14 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   return out;
 }
 
-std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
+std::string why_json(const Diagnosis& diagnosis, const ReportView& view, const std::optional<ToldIncident>& told) {
   JsonWriter json("", view.is_compact);
+  if (told) {
+    json.open_object("incident");
+    write_incident(json, told->incident);
+    json.close();
+    if (told->log) write_kernel_events(json, *told->log);
+  }
   write_diagnosis(json, diagnosis);
   return json.finish();
 }

@@ -34,6 +34,8 @@ Finding finding_in(const Document& object) {
                              .limit = number_of(one, "limit"),
                              .window_seconds = number_of(one, "window_seconds").value_or(0)});
   });
+  finding.killed = text_of(object, "killed");
+  finding.killer = text_of(object, "killer");
   finding.effect = text_of(object, "effect");
   finding.seconds_left = number_of(object, "seconds_left");
   finding.next = texts_of(object, "next");

@@ -80,6 +80,8 @@ bool parse_incidents_answer(std::string_view json, IncidentList& list) {
                       .killer = text_of(one, "killer"),
                       .culprit = text_of(one, "culprit"),
                       .next = text_of(one, "next"),
+                      .evidence = text_of(one, "evidence"),
+                      .effect = text_of(one, "effect"),
                       .polls = amount_of(one, "polls").value_or(0),
                       .left_out = amount_of(one, "left_out").value_or(0),
                       .bytes = amount_of(one, "bytes").value_or(0),
@@ -120,12 +122,18 @@ IncidentCapture find_incident(const std::optional<std::string>& from, const std:
   capture.incident = std::move(*wanted);
   if (found.url.empty()) {
     capture.path = found.list.directory + "/" + capture.incident.file;
-    return capture;
+  } else {
+    DaemonAnswer answer = ask_daemon(found.url, std::string(kPath) + "/" + capture.incident.file);
+    if (capture.problem = std::move(answer.problem); !capture.problem.empty()) return capture;
+    capture.path = temporary_file(answer.text, capture.problem);
+    capture.is_copy = true;
+    if (!capture.problem.empty()) return capture;
   }
-  DaemonAnswer answer = ask_daemon(found.url, std::string(kPath) + "/" + capture.incident.file);
-  if (capture.problem = std::move(answer.problem); !capture.problem.empty()) return capture;
-  capture.path = temporary_file(answer.text, capture.problem);
-  capture.is_copy = true;
+  // Lists lack the figures of old incidents.
+  Incident whole = read_incident(capture.path);
+  if (capture.problem = std::move(whole.problem); !capture.problem.empty()) return capture;
+  whole.file = std::move(capture.incident.file);
+  capture.incident = std::move(whole);
   return capture;
 }
 

@@ -57,6 +57,10 @@ TEST(Why, VerboseAddsWhatWasRuledOutAndWhatCouldNotBeChecked) {
   EXPECT_THAT(text, HasSubstr("Next: sysctl fs.file-max\n"));
   EXPECT_THAT(text, HasSubstr("memstatctl explain open_files_full\n"));
   EXPECT_THAT(text, Not(HasSubstr("swap_full")));
+  Diagnosis kill = diagnosis_of_two();
+  kill.findings[0].killed = "hog (pid 7)";
+  kill.findings[0].by("process", "hog (pid 7)").by("process", "web (pid 8)");
+  EXPECT_THAT(why_text(kill, false, 0), HasSubstr("Who: group /web.service, the victim, process web (pid 8)\n"));
   const std::string verbose = why_text(diagnosis_of_two(), true, 0);
   EXPECT_THAT(verbose, HasSubstr("Ruled out:\n  swap_full\n"));
   EXPECT_THAT(verbose, HasSubstr("Not checked:\n  zone_short: memstat_zone_watermark_bytes is not available\n"));
@@ -77,6 +81,14 @@ TEST(Why, WrapsHeadlinesOnANarrowTerminal) {
 TEST(Why, JsonHasTheSameAndTheExitStatusIsOfTheMostUrgent) {
   const Diagnosis diagnosis = diagnosis_of_two();
   EXPECT_THAT(why_json(diagnosis, {}), HasSubstr("open_files_full"));
+  EXPECT_THAT(why_json(diagnosis, {}), Not(HasSubstr("incident")));
+  Incident incident;
+  incident.effect = "What would have prevented it: a higher limit.";
+  incident.figures = {{.realtime_ns = 2'500'000'000, .bytes = 7}};
+  const std::string told = why_json(diagnosis, {}, ToldIncident{incident, std::nullopt});
+  EXPECT_THAT(told, HasSubstr("What would have prevented it: a higher limit."));
+  EXPECT_THAT(told, HasSubstr("2.5"));
+  EXPECT_THAT(told, HasSubstr("open_files_full"));
   EXPECT_EQ(exit_status_of(diagnosis.findings), kExitUrgent);
   EXPECT_EQ(exit_status_of({diagnosis.findings[1]}), kExitNotable);
   EXPECT_EQ(exit_status_of({}), kExitDone);
