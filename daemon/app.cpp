@@ -447,6 +447,7 @@ void App::make_threads() {
   loop_ = std::make_unique<PollLoop>(*poller_, *pacer_, on_end, [this] {
     for (const Incident& one : incidents_.polled(poller_->findings(), poller_->urgent()))
       poller_->name_incident(one.cause, one.object, incident_name(one.file));
+    if (incidents_.is_crowded()) incidents_.want(poller_->groups_in_danger());
     if (textfile_writer_) textfile_writer_->notify();
     if (service_watch_) service_watch_->polled();
     metrics_.log_lines_dropped(log_.dropped());

@@ -12,7 +12,8 @@ namespace memstat {
 /// What a read returned, if that differs from before. In the log before its bytes.
 struct Change {
   static constexpr std::uint32_t kPadding = UINT32_MAX;
-  std::uint32_t entry;  // of the poll ring
+  static constexpr std::uint32_t kDisowned = UINT32_MAX - 1;  // skipped, since its entry is gone
+  std::uint32_t entry;                                        // of the poll ring
   std::uint32_t size;
   std::uint32_t room;  // for its bytes
   std::int32_t system_errno;
@@ -47,9 +48,18 @@ class ChangeLog {
       at = start_of_next(at);
       if (at >= end) return;
       const Change change = change_at(at);
-      take(at, change, bytes_at(at));
+      if (change.entry != Change::kDisowned) take(at, change, bytes_at(at));
       at += sizeof(Change) + change.room;
     }
+  }
+  /// Takes changes from their entries if is_gone(ENTRY), so that others can have the number.
+  template <typename IsGone>
+  void disown(IsGone is_gone) {
+    for_each(begin_, end_, [&](std::uint64_t offset, Change change, std::string_view) {
+      if (!is_gone(change.entry)) return;
+      change.entry = Change::kDisowned;
+      write(offset, change, {});
+    });
   }
 
  private:

@@ -22,11 +22,31 @@ constexpr std::size_t kMaxShareOfOld = 8;
 constexpr std::size_t kShareOfSpare = 32;
 constexpr std::size_t kMinSpare = 8;
 
+/// Changes in other groups than those that are wanted have that share of the log of changes at each poll, or else there
+/// would be no minute before a kill.
+constexpr std::size_t kShareOfOthers = 16;
+/// A group that is not wanted is begun only while that share is free, so that all its files fit, and so that it does not
+/// come and go.
+constexpr std::size_t kShareOfGroup = 16;
+
+constexpr std::string_view kGroups = "/sys/fs/cgroup";
+
+std::string_view directory_of(Kind kind, std::string_view name) {
+  return kind == Kind::kListing ? name : name.substr(0, name.rfind('/'));
+}
+/// Whether the directory is where a hierarchy is mounted: of version 2, or one or several controllers of version 1.
+bool is_root_of_groups(std::string_view directory) {
+  directory.remove_prefix(kGroups.size());
+  return directory.empty() || directory == "/memory" || directory == "/unified" ||
+         (directory.find(',') != std::string_view::npos && directory.find('/', 1) == std::string_view::npos);
+}
+
 std::string key_of(Kind kind, std::string_view name) { return std::string(1, static_cast<char>(kind)).append(name); }
 
 }  // namespace
 
-PollRing::PollRing(std::size_t max_bytes) : max_known_(max_bytes / 8 * 3), recent_(max_bytes / 8 * 3), old_(max_bytes / 4) {
+PollRing::PollRing(std::size_t max_bytes)
+    : max_known_(max_bytes / 8 * 3), recent_(max_bytes / 8 * 3), old_(max_bytes / 4), max_with_others_(max_known_) {
   polls_.reserve(kMaxPolls);
   old_polls_.reserve(kMaxOldPolls);
 }
@@ -43,6 +63,100 @@ int PollRing::errno_of(const Entry& entry) const {
 
 bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_errno) const {
   return errno_of(entry) == system_errno && (system_errno != 0 || content_of(entry) == bytes);
+}
+
+PollRing::Rank PollRing::rank_of(Kind kind, std::string_view name) {
+  if (kind == Kind::kTable || kind == Kind::kSysctl || !name.starts_with(kGroups)) return Rank::kMachine;
+  const std::string_view directory = directory_of(kind, name);
+  if (is_root_of_groups(directory)) return Rank::kMachine;
+  if (directory == ranked_) return rank_;
+  const auto is_of = [&](const std::string& group) { return directory.ends_with(group); };
+  ranked_ = directory;
+  rank_ = std::any_of(wanted_.begin(), wanted_.end(), is_of) ? Rank::kWanted : Rank::kOtherGroup;
+  return rank_;
+}
+
+/// Whether there is room for a new entry, once groups that come after it are left out.
+bool PollRing::has_place(Kind kind, std::string_view name, std::size_t size) {
+  const std::size_t needed = name.size() + size + kEntryBytes;
+  const Rank rank = rank_of(kind, name);
+  if (rank == Rank::kOtherGroup) {
+    const Entry* const last = expected_ > 0 ? &entries_[expected_ - 1] : nullptr;
+    const bool is_begun =
+        last != nullptr && last->kind == kind && directory_of(kind, last->name) == directory_of(kind, name);
+    return is_begun ? known_bytes_ + needed <= max_known_
+                    : known_bytes_ + needed + max_known_ / kShareOfGroup <= max_with_others_;
+  }
+  while (known_bytes_ + needed > max_known_) {
+    if (!leave_out_group(Rank::kOtherGroup) && (rank == Rank::kWanted || !leave_out_group(Rank::kWanted))) return false;
+  }
+  return true;
+}
+
+/// Leaves out the last group of that rank. False: there is none.
+bool PollRing::leave_out_group(Rank rank) {
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) {
+    return !entry.name.empty() && rank_of(entry.kind, entry.name) == rank;
+  });
+  if (last == entries_.rend()) return false;
+  const std::string directory(directory_of(last->kind, last->name));
+  for (std::uint32_t number = 0; number < entries_.size(); ++number) {
+    const Entry& entry = entries_[number];
+    if (!entry.name.empty() && directory_of(entry.kind, entry.name) == directory) leave_out(number);
+  }
+  return true;
+}
+
+/// Leaves out groups that are not wanted until the rest of them changes little enough. As many come back when they change
+/// less.
+void PollRing::bound_others() {
+  const std::size_t most = recent_.max_bytes() / kShareOfOthers;
+  const std::size_t changed = std::exchange(changed_others_, 0);
+  if (changed <= most) {
+    if (changed < most / 2) max_with_others_ = std::min(max_known_, max_with_others_ + max_known_ / 64);
+    return;
+  }
+  std::size_t groups = 0;
+  std::string_view before;
+  for (const Entry& entry : entries_) {
+    if (entry.name.empty() || rank_of(entry.kind, entry.name) != Rank::kOtherGroup) continue;
+    const std::string_view directory = directory_of(entry.kind, entry.name);
+    if (directory != before) ++groups;
+    before = directory;
+  }
+  for (std::size_t left = groups * (changed - most) / changed + 1; left > 0 && leave_out_group(Rank::kOtherGroup);) --left;
+  max_with_others_ = known_bytes_;
+}
+
+void PollRing::leave_out(std::uint32_t number) {
+  Entry& entry = entries_[number];
+  known_bytes_ -= entry.name.size() + kEntryBytes + entry.size;
+  numbers_.erase(key_of(entry.kind, entry.name));
+  entry = {};
+  gone_.push_back(number);
+  ++leaving_out_;
+}
+
+/// Others may have the numbers of those that were left out.
+void PollRing::free_gone() {
+  if (gone_.empty()) return;
+  for (ChangeLog* const log : {&recent_, &old_})
+    log->disown([&](std::uint32_t number) { return entries_[number].name.empty(); });
+  free_.insert(free_.end(), gone_.begin(), gone_.end());
+  gone_.clear();
+}
+
+void PollRing::want(std::span<const std::string> groups) {
+  wanted_.assign(groups.begin(), groups.end());
+  for (std::string_view above : groups) {
+    while (above.find_last_of('/') != std::string_view::npos) {
+      above = above.substr(0, above.rfind('/'));
+      if (!above.empty()) wanted_.emplace_back(above);
+    }
+  }
+  std::sort(wanted_.begin(), wanted_.end());
+  wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+  ranked_.clear();
 }
 
 /// The number of the entry, or kNone.
@@ -77,9 +191,10 @@ void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int
   if (name.empty()) return;
   std::uint32_t number = find(kind, name);
   const bool is_too_large = bytes.size() > recent_.max_bytes() / kMaxShareOfChanges;
-  if (number == kNone) {
+  const bool is_new = number == kNone;
+  if (is_new) {
     if (system_errno == ENOENT) return;
-    if (is_too_large || known_bytes_ + name.size() + bytes.size() + kEntryBytes > max_known_) {
+    if (is_too_large || !has_place(kind, name, bytes.size())) {
       ++leaving_out_;
       return;
     }
@@ -93,6 +208,7 @@ void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int
     system_errno = EFBIG;
   }
   if (is_same(entry, bytes, system_errno)) return;
+  if (!is_new && rank_of(kind, name) == Rank::kOtherGroup) changed_others_ += sizeof(Change) + bytes.size();
   if (kind == Kind::kListing && errno_of(entry) == 0) {
     const std::string before(content_of(entry));
     change(number, bytes, system_errno);
@@ -137,6 +253,7 @@ void PollRing::change(std::uint32_t number, std::string_view bytes, int system_e
 /// A change becomes part of what was known before the oldest poll.
 void PollRing::know(Place place, const Change& change, std::string_view bytes) {
   Entry& entry = entries_[change.entry];
+  if (entry.name.empty()) return;  // left out
   entry.known.assign(bytes);
   entry.known_errno = change.system_errno;
   if (entry.latest != place) return;
@@ -169,6 +286,7 @@ void PollRing::free_old() {
 /// A recent change becomes an old one, in the place of an earlier one since the last poll that is kept.
 void PollRing::keep(std::uint64_t offset, const Change& change, std::string_view bytes) {
   Entry& entry = entries_[change.entry];
+  if (entry.name.empty()) return;  // left out
   const std::size_t max_size = old_.max_bytes() / kMaxShareOfOld;
   entry.is_large = entry.is_large || bytes.size() > max_size;
   if (entry.is_large) {
@@ -230,12 +348,14 @@ void PollRing::end_poll(const PollInfo& info) {
   const bool is_kept = last_kept_ns_ == INT64_MIN || info.monotonic_ns - last_kept_ns_ >= kOldEveryNs;
   if (is_kept) last_kept_ns_ = info.monotonic_ns;
   polls_.push_back({.info = info, .end = recent_.end(), .is_kept = is_kept});
+  bound_others();
+  free_gone();
   left_out_ = std::exchange(leaving_out_, 0);
   if (polls_since_opening_ < kSeldomPolls) ++polls_since_opening_;
   expected_ = 0;
 }
 
-Result<void> PollRing::for_each_poll(const Take& take) const {
+Result<void> PollRing::for_each_poll(const Take& take, std::size_t most) const {
   struct Now {
     std::string_view bytes;
     int system_errno;
@@ -244,7 +364,7 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   now.reserve(entries_.size());
   for (const Entry& entry : entries_) now.push_back({entry.known, entry.name.empty() ? ENOENT : entry.known_errno});
   const auto apply = [&](std::uint64_t, const Change& change, std::string_view bytes) {
-    now[change.entry] = {bytes, change.system_errno};
+    if (!entries_[change.entry].name.empty()) now[change.entry] = {bytes, change.system_errno};
   };
   const auto apply_old = [&](std::uint64_t offset, const Change& change, std::string_view bytes) {
     if (!entries_[change.entry].is_large) apply(offset, change, bytes);
@@ -253,7 +373,9 @@ Result<void> PollRing::for_each_poll(const Take& take) const {
   // Files that are read seldom may not have been read again yet.
   const bool may_be_of_polls = polls_since_opening_ < kSeldomPolls;
   bool is_first = true;
-  const auto take_now = [&](const Poll& poll, bool is_old) {
+  std::size_t left = poll_count();
+  const auto take_now = [&](const Poll& poll, bool is_old) -> Result<void> {
+    if (left-- > most) return {};
     std::size_t count = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first && !may_be_of_polls)) continue;

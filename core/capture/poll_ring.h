@@ -21,8 +21,9 @@ namespace memstat {
 /// What was known when the oldest poll began, and what each poll has changed since: the last polls, and before them one of
 /// each kOldEveryNs, without files larger than a 32nd of the memory. The oldest poll makes room by being added to what was
 /// known. So a file that is not read at each poll is still part of each. Memory: `max_bytes`, of which the logs of changes
-/// are allocated at once; the rest bounds names and contents, and files beyond are left out and counted. If the same is read
-/// in the same order again, nothing is allocated. Copies are independent. Thread safety: none.
+/// are allocated at once; the rest bounds names and contents, and files beyond are left out and counted. There may be
+/// thousands of control groups, so their files make room for everything else, and a group is left out as a whole. If the
+/// same is read in the same order again, nothing is allocated. Copies are independent. Thread safety: none.
 class PollRing {
  public:
   static constexpr std::size_t kMaxPolls = 32;
@@ -38,15 +39,17 @@ class PollRing {
   void end_opening();
   /// The reads since the last call were a poll.
   void end_poll(const PollInfo& info);
+  /// Files of these control groups ("/app/web") and of those above them come before files of others.
+  void want(std::span<const std::string> groups);
 
   [[nodiscard]] std::size_t poll_count() const { return old_polls_.size() + polls_.size(); }
   /// Files that did not fit, in the last poll.
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
   using Take = std::function<Result<void>(const PollInfo& info, std::span<PollRecord> records)>;
-  /// Calls `take` with all that was known at the end of each poll, the oldest first, until it fails. It may change the
-  /// records.
-  Result<void> for_each_poll(const Take& take) const;
+  /// Calls `take` with all that was known at the end of each of the last `most` polls, the oldest first, until it fails. It
+  /// may change the records.
+  Result<void> for_each_poll(const Take& take, std::size_t most = SIZE_MAX) const;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -76,6 +79,14 @@ class PollRing {
     bool is_kept = false;  // becomes an old one
   };
 
+  /// What is left out first: the highest.
+  enum class Rank : std::uint8_t { kMachine, kWanted, kOtherGroup };
+  [[nodiscard]] Rank rank_of(PollRecord::Kind kind, std::string_view name);
+  [[nodiscard]] bool has_place(PollRecord::Kind kind, std::string_view name, std::size_t size);
+  bool leave_out_group(Rank rank);
+  void bound_others();
+  void free_gone();
+  void leave_out(std::uint32_t number);
   [[nodiscard]] std::uint32_t find(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] std::uint32_t make_entry(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] bool is_same(const Entry& entry, std::string_view bytes, int system_errno) const;
@@ -99,10 +110,16 @@ class PollRing {
   std::int64_t last_kept_ns_ = INT64_MIN;  // monotonic
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> gone_;                         // left out in this poll, but in the logs
+  std::vector<std::string> wanted_;                         // control groups
+  std::string ranked_;                                      // directory of the last group whose rank was found
+  Rank rank_ = Rank::kOtherGroup;                           // its rank
   std::unordered_map<std::string, std::uint32_t> numbers_;  // by kind and name
   std::uint32_t changing_ = kNone;                          // not to be freed
   std::uint32_t expected_ = 0;                              // reads come in the same order at each poll
   std::size_t known_bytes_ = 0;
+  std::size_t max_with_others_;          // of known_bytes_, so that another group may be begun
+  std::size_t changed_others_ = 0;       // bytes of changes of this poll in groups that are not wanted
   std::size_t polls_since_opening_ = 0;  // up to kSeldomPolls
   std::size_t left_out_ = 0;
   std::size_t leaving_out_ = 0;

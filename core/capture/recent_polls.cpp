@@ -41,6 +41,16 @@ void RecentPolls::end_poll(std::string_view label) {
   ring_.end_poll(info_);
 }
 
+bool RecentPolls::is_crowded() const {
+  const MutexLock lock(mutex_);
+  return ring_.left_out() != 0;
+}
+
+void RecentPolls::want(std::span<const std::string> groups) {
+  const MutexLock lock(mutex_);
+  ring_.want(groups);
+}
+
 KeptPolls RecentPolls::copy() const {
   const MutexLock lock(mutex_);
   return {.ring = ring_, .manifest = manifest_, .texts = table_texts()};
@@ -52,13 +62,14 @@ Result<void> write_polls(const KeptPolls& polls, std::string_view note_name, std
   append_member(members, "manifest.yaml", format_manifest(polls.manifest), 0);
   if (auto begun = sink.write(members); !begun) return begun;
   std::uint64_t number = 0;
-  auto written = polls.ring.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) {
+  const PollRing::Take write_one = [&](const PollInfo& info, std::span<PollRecord> records) {
     write_tables(polls.texts, records);
     members.clear();
     append_members(members, poll_directory(number++), plan_poll(records, {}, info),
                    static_cast<std::uint64_t>(std::max<std::int64_t>(0, info.realtime_ns) / 1'000'000'000));
     return sink.write(members);
-  });
+  };
+  auto written = polls.ring.for_each_poll(write_one, polls.most);
   if (!written) return written;
   const std::string end(2 * kTarBlock, '\0');
   if (auto ended = sink.write(end); !ended) return ended;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,7 @@ struct KeptPolls {
   PollRing ring;
   CaptureManifest manifest;  ///< of this machine
   TableTexts texts;
+  std::size_t most = SIZE_MAX;  ///< only the last ones are written
 };
 
 /// Unlike a recording, it does not change what is read, and writes nothing until asked. Thread safety: reads as in
@@ -36,6 +38,10 @@ class RecentPolls final : public ObservedKernelView {
   /// The reads since the last call were a poll.
   void end_poll(std::string_view label);
   [[nodiscard]] KeptPolls copy() const;
+  /// Whether files of the last poll had no room.
+  [[nodiscard]] bool is_crowded() const;
+  /// See PollRing::want.
+  void want(std::span<const std::string> groups);
 
  private:
   void observe(std::uint64_t begun, Kind kind, std::string_view name, std::string_view bytes, int system_errno) override;

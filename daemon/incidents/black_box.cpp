@@ -7,12 +7,16 @@
 
 #include "core/base/text.h"
 #include "core/base/thread_name.h"
+#include "core/base/utf8.h"
 #include "daemon/snapshot/active_findings.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::string story_text(std::string_view text) { return std::string(utf8_prefix(make_label_text(text), kMaxStory)); }
 
 }  // namespace
 
@@ -37,9 +41,10 @@ BlackBox::~BlackBox() {
 std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::span<const std::size_t> urgent) {
   polls_->end_poll("live");
   const std::int64_t now_ns = clock_.monotonic_ns();
-  std::vector<Incident> due, begun;
+  std::vector<Due> due;
+  std::vector<Incident> begun;
   for (Open& open : open_) {
-    if (now_ns >= open.end_ns) due.push_back(std::move(open.incident));
+    if (now_ns >= open.end_ns) due.push_back({std::move(open.incident), false});
   }
   std::erase_if(open_, [&](const Open& open) { return now_ns >= open.end_ns; });
   for (const std::size_t index : urgent) {
@@ -58,12 +63,19 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
                       .killer = finding.killer,
                       .culprit = texts.culprit,
                       .next = texts.next,
+                      .evidence = story_text(separated(finding.facts, "; ", &Fact::text)),
+                      .effect = story_text(finding.effect),
                       .polls = 0,
                       .left_out = 0,
                       .bytes = 0,
                       .problem = {}};
-    incident.file = incident_file_name(incident.realtime_ns, incident.cause);
-    due.push_back(incident);
+    // A clock that was set back does not replace an earlier incident.
+    std::int64_t name_ns = incident.realtime_ns;
+    do {
+      incident.file = incident_file_name(name_ns, incident.cause);
+      name_ns += kSecond;
+    } while (store_->has(incident.file));
+    due.push_back({incident, true});
     begun.push_back(incident);
     open_.push_back({std::move(incident), now_ns + kAfterNs});
     metrics_.incident(finding.cause);
@@ -77,10 +89,12 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
   return begun;
 }
 
-void BlackBox::write(Incident& incident) {
+void BlackBox::write(Due& due) {
   std::string problem;
   try {
-    if (const auto written = store_->write(incident, polls_->copy()); !written) problem = to_string(written.error());
+    KeptPolls polls = polls_->copy();
+    if (due.is_first) polls.most = kFirstPolls;
+    if (const auto written = store_->write(due.incident, polls); !written) problem = to_string(written.error());
   } catch (const std::exception&) {
     problem = "out of memory";
   }
@@ -96,9 +110,12 @@ void BlackBox::run() {
   while (true) {
     wake_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !due_.empty(); });
     if (due_.empty()) return;
-    std::vector<Incident> due = std::exchange(due_, {});
+    auto next = std::find_if(due_.begin(), due_.end(), [](const Due& one) { return one.is_first; });
+    if (next == due_.end()) next = due_.begin();
+    Due due = std::move(*next);
+    due_.erase(next);
     lock.unlock();
-    for (Incident& incident : due) write(incident);
+    write(due);
     lock.lock();
   }
 }

@@ -23,12 +23,14 @@
 
 namespace memstat {
 
-/// Writes an incident when a poll has an urgent finding, at most one for each cause in kQuietNs, and again with the polls of
-/// the kAfterNs that follow. A thread of its own writes. Thread safety: polled() on the polling thread; incidents() on any.
+/// Writes an incident when a poll has an urgent finding, at most one for each cause in kQuietNs, with the last polls, so
+/// that it is soon on disk, and again with the hour before and the polls of the kAfterNs that follow. A thread of its own
+/// writes. Thread safety: polled() on the polling thread; incidents() on any.
 class BlackBox {
  public:
   static constexpr std::int64_t kQuietNs = 60'000'000'000;
   static constexpr std::int64_t kAfterNs = 10'000'000'000;
+  static constexpr std::size_t kFirstPolls = 12;
 
   /// Receives problems with the disk, once until it recovers. Called on the writing thread.
   using Log = std::function<void(LogLevel, std::string_view)>;
@@ -55,8 +57,13 @@ class BlackBox {
     std::int64_t end_ns;  // monotonic: polls from then on are not part of it
   };
 
+  struct Due {
+    Incident incident;
+    bool is_first;  // it is not on disk yet: before those that are
+  };
+
   void run();
-  void write(Incident& incident);
+  void write(Due& due);
 
   std::shared_ptr<RecentPolls> polls_;
   std::unique_ptr<IncidentStore> store_;
@@ -71,7 +78,7 @@ class BlackBox {
   bool is_failing_ = false;  // for the writing thread
   Mutex mutex_;
   CondVar wake_;
-  std::vector<Incident> due_ MEMSTAT_GUARDED_BY(mutex_);
+  std::vector<Due> due_ MEMSTAT_GUARDED_BY(mutex_);
   bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -63,16 +63,17 @@ void add_file(std::string_view path, std::string_view content, std::string_view 
 
 }  // namespace
 
-std::vector<IncidentFigures> figures_of(const PollRing& polls, std::string_view object) {
+std::vector<IncidentFigures> figures_of(const KeptPolls& polls, std::string_view object) {
   std::vector<IncidentFigures> all;
-  (void)polls.for_each_poll([&](const PollInfo& info, std::span<PollRecord> records) -> Result<void> {
+  const PollRing::Take take = [&](const PollInfo& info, std::span<PollRecord> records) -> Result<void> {
     IncidentFigures& figures = all.emplace_back();
     figures.realtime_ns = info.realtime_ns;
     for (const PollRecord& record : records) {
       if (record.kind == PollRecord::Kind::kFile) add_file(record.name, record.bytes.view(), object, figures);
     }
     return {};
-  });
+  };
+  (void)polls.ring.for_each_poll(take, polls.most);
   return all;
 }
 

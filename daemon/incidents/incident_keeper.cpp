@@ -50,7 +50,10 @@ void IncidentKeeper::keep_previous_boot(SelfMetrics& metrics) {
   const std::vector<Incident> kept = store_->incidents();
   const auto is_it = [&](const Incident& one) { return one.file == incident.file; };
   if (std::any_of(kept.begin(), kept.end(), is_it)) return;
-  KeptPolls polls{.ring = PollRing(kRecentBytes + 16 * boot->log.size()), .manifest = manifest_of(*polls_), .texts = {}};
+  KeptPolls polls{.ring = PollRing(kRecentBytes + 16 * boot->log.size()),
+                  .manifest = manifest_of(*polls_),
+                  .texts = {},
+                  .most = SIZE_MAX};
   polls.ring.add(PollRecord::Kind::kTable, "linux_kernel_log", boot->log, 0);
   polls.ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
   const auto written = store_->write(incident, polls);

@@ -41,6 +41,9 @@ class IncidentKeeper {
   void start(SelfMetrics& metrics, std::function<void()> on_kill);
   /// Call after each poll; see BlackBox::polled.
   std::vector<Incident> polled(std::span<const Finding> findings, std::span<const std::size_t> urgent);
+  /// Whether the last poll had more files than there is room for. want() then says which control groups come first.
+  [[nodiscard]] bool is_crowded() const { return box_ && polls_->is_crowded(); }
+  void want(std::span<const std::string> groups) { polls_->want(groups); }
   /// Waits for what is being written. Call after the last poll.
   void stop();
 

@@ -39,12 +39,13 @@ std::vector<Incident> IncidentStore::incidents() const {
   return incidents_;
 }
 
+bool IncidentStore::has(std::string_view file) const {
+  const MutexLock lock(mutex_);
+  return std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& one) { return one.file == file; });
+}
+
 Result<std::string> IncidentStore::read(std::string_view file) const {
-  {
-    const MutexLock lock(mutex_);
-    if (std::none_of(incidents_.begin(), incidents_.end(), [&](const Incident& one) { return one.file == file; }))
-      return system_error(file, ENOENT);
-  }
+  if (!has(file)) return system_error(file, ENOENT);
   const auto directory = writer_.reopen();
   if (!directory) return directory.error();
   const std::string name(file);
@@ -92,9 +93,9 @@ Result<void> IncidentStore::write_once(Incident& incident, const KeptPolls& poll
 }
 
 Result<void> IncidentStore::write(Incident& incident, const KeptPolls& polls) {
-  incident.polls = polls.ring.poll_count();
+  incident.polls = std::min(polls.ring.poll_count(), polls.most);
   incident.left_out = polls.ring.left_out();
-  incident.figures = figures_of(polls.ring, incident.object);
+  incident.figures = figures_of(polls, incident.object);
   auto written = write_once(incident, polls);
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
     written = write_once(incident, polls);

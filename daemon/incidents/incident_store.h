@@ -29,6 +29,7 @@ class IncidentStore {
   [[nodiscard]] const std::string& directory() const { return writer_.name(); }
   /// Newest first.
   [[nodiscard]] std::vector<Incident> incidents() const;
+  [[nodiscard]] bool has(std::string_view file) const;
 
   /// The bytes of one of them. Errors: system_error. Thread safety: safe.
   [[nodiscard]] Result<std::string> read(std::string_view file) const;

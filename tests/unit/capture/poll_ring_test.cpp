@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace memstat {
 namespace {
@@ -105,6 +106,81 @@ TEST(PollRing, LeavesOutAndCountsWhatDoesNotFit) {
   ring.add(Kind::kFile, "/small", std::string(20 << 10, 'x'), 0);
   end_poll(ring, 2);
   EXPECT_EQ(states_of(ring).back().at("/small"), "errno " + std::to_string(EFBIG));
+}
+
+constexpr int kGroups = 500;
+
+/// A poll of a machine with 500 groups of six files each, in the order in which memstatd reads: groups before the log.
+void poll_groups(PollRing& ring, std::int64_t number) {
+  const auto add = [&](const std::string& name, std::size_t size) {
+    ring.add(Kind::kFile, name, std::to_string(number) + std::string(size, 'x'), 0);
+  };
+  add("/sys/fs/cgroup/memory/memory.stat", 800);
+  for (int group = 0; group < kGroups; ++group) {
+    const std::string directory = "/sys/fs/cgroup/memory/app/" + std::to_string(group);
+    add(directory + "/memory.stat", 800);
+    for (int file = 0; file < 5; ++file) add(directory + "/memory.file_" + std::to_string(file), 8);
+  }
+  for (int i = 0; i < 100; ++i) add("/proc/" + std::to_string(i), 500);
+  ring.add(Kind::kTable, "linux_kernel_log", "kill " + std::to_string(number), 0);
+  end_poll(ring, number);
+}
+
+/// Of the files below a directory.
+std::size_t count_below(const State& state, const std::string& directory) {
+  std::size_t count = 0;
+  for (const auto& [name, content] : state) count += name.starts_with(directory + "/") ? 1 : 0;
+  return count;
+}
+
+TEST(PollRing, GroupsMakeRoomForTheLogAndForThoseThatAreWanted) {
+  PollRing ring(2 << 20);
+  poll_groups(ring, 0);
+  EXPECT_GT(ring.left_out(), 0U) << "there is no room for all";
+  const std::string killed = "/app/499";
+  ring.want(std::vector{killed});
+  for (int number = 1; number < 40; ++number) {
+    poll_groups(ring, number);
+    const State state = states_of(ring).back();
+    ASSERT_EQ(state.count("linux_kernel_log"), 1U) << number;
+    ASSERT_EQ(state.at("linux_kernel_log"), "kill " + std::to_string(number));
+    ASSERT_EQ(count_below(state, "/proc"), 100U);
+    ASSERT_EQ(count_below(state, "/sys/fs/cgroup/memory" + killed), 6U) << number;
+    ASSERT_EQ(ring.left_out() + state.size(), 6 * kGroups + 102U);
+    std::size_t groups = 0;
+    for (int group = 0; group < kGroups; ++group) {
+      const std::size_t files = count_below(state, "/sys/fs/cgroup/memory/app/" + std::to_string(group));
+      ASSERT_TRUE(files == 0 || files == 6) << "group " << group << " is half there: " << files;
+      groups += files == 0 ? 0 : 1;
+    }
+    ASSERT_GT(groups, 30U) << "the memory is used";
+    for (const auto& [name, content] : state) {
+      if (!name.starts_with("/")) continue;
+      ASSERT_EQ(content.substr(0, content.find('x')), std::to_string(number)) << name;
+    }
+  }
+}
+
+TEST(PollRing, WantedGroupsThatChangeDoNotMixUpFiles) {
+  std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+  PollRing ring(1 << 20);
+  for (int number = 0; number < 120; ++number) {
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 8; ++i) wanted.push_back("/app/" + std::to_string(random() % kGroups));
+    ring.want(wanted);
+    poll_groups(ring, number);
+    if (number % 5 != 0) continue;
+    std::vector<std::int64_t> numbers;
+    const std::vector<State> states = states_of(ring, &numbers);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for (const auto& [name, content] : states[i]) {
+        if (!name.starts_with("/")) continue;
+        ASSERT_EQ(content.substr(0, content.find('x')), std::to_string(numbers[i])) << name;
+      }
+    }
+    for (const std::string& group : wanted)
+      ASSERT_EQ(count_below(states.back(), "/sys/fs/cgroup/memory" + group), 6U) << number << group;
+  }
 }
 
 TEST(PollRing, HasAnHourInSteps) {

@@ -86,10 +86,29 @@ TEST_F(BlackBoxTest, KeepsThePollsBeforeAndTheTenSecondsAfter) {
   EXPECT_EQ(value_of(metrics_.text(), "memstat_incidents_total{cause=\"files_full\"}").value_or("none"), "1");
 }
 
+TEST_F(BlackBoxTest, IsSoonOnDiskWithTheLastPollsAndThenHasAll) {
+  for (int i = 0; i < 30; ++i) poll();
+  poll(finding("files_full"));
+  EXPECT_TRUE(eventually([&] { return polls_of() == std::vector<std::uint64_t>{BlackBox::kFirstPolls}; }));
+  poll();
+  poll();
+  EXPECT_TRUE(eventually([&] { return !polls_of().empty() && polls_of()[0] > BlackBox::kFirstPolls; })) << polls_of()[0];
+}
+
 TEST_F(BlackBoxTest, OneOfACauseInAMinute) {
   for (int i = 0; i < 25; ++i) poll(finding("files_full"));  // 125 s
   poll(finding("swap_full"));
   EXPECT_TRUE(eventually([&] { return box_->incidents().size() == 4; })) << box_->incidents().size();
+}
+
+TEST_F(BlackBoxTest, AClockThatIsSetBackReplacesNoIncident) {
+  const std::chrono::nanoseconds then(clock_.realtime_ns());
+  poll(finding("files_full"));
+  EXPECT_TRUE(eventually([&] { return box_->incidents().size() == 1; }));
+  clock_.advance(std::chrono::seconds(90));
+  clock_.set_realtime(then);
+  poll(finding("files_full"));
+  EXPECT_TRUE(eventually([&] { return box_->incidents().size() == 2; })) << box_->incidents().size();
 }
 
 TEST_F(BlackBoxTest, AProblemIsSaidOnceUntilItIsOver) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/capture/archive.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
@@ -101,6 +102,22 @@ TEST_F(IncidentStoreTest, HasTheFiguresOfItsPolls) {
   incident.object = "/missing";
   ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
   EXPECT_FALSE(incident.figures.at(0).bytes);
+}
+
+TEST_F(IncidentStoreTest, OfThatManyPollsOnly) {
+  PollRing ring(1 << 20);
+  for (std::int64_t second = 0; second < 20; ++second) {
+    ring.add(PollRecord::Kind::kFile, "/proc/meminfo", "MemAvailable: " + std::to_string(second) + " kB\n", 0);
+    ring.end_poll({.label = "live", .realtime_ns = kTime + second * kSecond, .monotonic_ns = second * kSecond});
+  }
+  Incident incident = incident_at(3);
+  ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}, .most = 3}));
+  EXPECT_EQ(incident.polls, 3U);
+  ASSERT_EQ(incident.figures.size(), 3U);
+  EXPECT_EQ(incident.figures.front().available_bytes, 17U * 1024);
+  const auto capture = open_capture(directory_.file("incidents/" + incident.file));
+  ASSERT_TRUE(capture);
+  EXPECT_EQ((*capture)->poll_count(), 3U);
 }
 
 TEST_F(IncidentStoreTest, OnlyTheNewestHaveFigures) {
