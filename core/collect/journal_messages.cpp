@@ -121,8 +121,9 @@ std::string_view value_of(sd_journal* journal, const char* field) {
 
 }  // namespace
 
-JournalMessages::JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message)
-    : units_(units), systemd_message_(systemd_message) {}
+JournalMessages::JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message,
+                                 std::uint64_t max_earlier)
+    : units_(units), systemd_message_(systemd_message), max_earlier_(max_earlier) {}
 JournalMessages::~JournalMessages() = default;
 
 void JournalMessages::use(std::span<const std::string> files, std::string_view boot) {
@@ -201,7 +202,7 @@ Result<void> JournalMessages::reopen(File& file) {
   if (result < 0) return journal_error(result, file.path);
   // Nothing is ever found behind the end, so a journal without such messages is read from its head.
   if (is_first && libsystemd().seek_tail(journal) >= 0) {
-    file.is_at_message = libsystemd().previous_skip(journal, kMaxEarlier) > 0;
+    file.is_at_message = libsystemd().previous_skip(journal, max_earlier_) > 0;
   }
   if (!file.is_at_message) static_cast<void>(libsystemd().seek_head(journal));
   return {};
@@ -245,8 +246,9 @@ JournalMessage JournalMessages::read(File& file) {
 #else
 
 struct JournalMessages::File {};
-JournalMessages::JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message)
-    : units_(units), systemd_message_(systemd_message) {}
+JournalMessages::JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message,
+                                 std::uint64_t max_earlier)
+    : units_(units), systemd_message_(systemd_message), max_earlier_(max_earlier) {}
 JournalMessages::~JournalMessages() = default;
 void JournalMessages::use(std::span<const std::string>, std::string_view) {}
 std::vector<std::string> JournalMessages::directories() const { return {}; }

@@ -37,14 +37,16 @@ class JournalMessages {
   static constexpr std::string_view kSystemd = "init.scope";
   /// Parents of the directory that is named after /etc/machine-id.
   static constexpr std::array<std::string_view, 2> kDirectories{"/run/log/journal", "/var/log/journal"};
-  /// At most this many messages from before the first read.
+  /// Messages from before the first read, for readers of what happened.
   static constexpr std::uint64_t kMaxEarlier = 1024;
   /// Longer texts are truncated.
   static constexpr std::size_t kMaxText = 4096;
 
   /// `units`: services whose messages are read. `systemd_message`: the MESSAGE_ID of messages of systemd itself that are
-  /// read, 32 hexadecimal digits. Both live as long as this.
-  JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message);
+  /// read, 32 hexadecimal digits. Both live as long as this. `max_earlier`: messages from before the first read, at least
+  /// 1, since there is no other way to stand at the end.
+  JournalMessages(std::span<const std::string_view> units, std::string_view systemd_message,
+                  std::uint64_t max_earlier = kMaxEarlier);
   JournalMessages(const JournalMessages&) = delete;
   JournalMessages& operator=(const JournalMessages&) = delete;
   ~JournalMessages();
@@ -70,6 +72,7 @@ class JournalMessages {
   std::array<std::unique_ptr<File>, kDirectories.size()> files_;
   std::span<const std::string_view> units_;
   std::string_view systemd_message_;
+  std::uint64_t max_earlier_;
   std::string boot_;
   std::uint64_t time_us_ = 0;  // of the last message
 };

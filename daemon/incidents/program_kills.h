@@ -19,7 +19,8 @@ class ProgramKills {
  public:
   /// Instead of the journal of this machine and its boot, for tests.
   void use(std::span<const std::string> files, std::string_view boot) { messages_.use(files, boot); }
-  /// Reads what was written so far. Call while privileges last. False: there is no journal, or it may not be read.
+  /// Stands at the journal's end, since the source linux_service_log reads what was written before. Call while privileges
+  /// last. False: there is no journal, or it may not be read.
   bool open();
   /// Readable after the journal was written to; -1: not open.
   [[nodiscard]] int descriptor() const { return changes_.get(); }
@@ -28,7 +29,7 @@ class ProgramKills {
 
  private:
   UniqueFd changes_;
-  JournalMessages messages_{killer_units(), kUnitOomdKill};
+  JournalMessages messages_{killer_units(), kUnitOomdKill, 1};
   ServiceLogBook book_;
 };
 

@@ -109,6 +109,18 @@ TEST_F(JournalMessagesTest, BeginsWithTheLastMessages) {
   EXPECT_EQ(found.front(), "earlyoom.service 11 line");
 }
 
+TEST_F(JournalMessagesTest, BeginsAtTheEndForReadersOfWhatFollows) {
+  JournalText text;
+  for (int i = 0; i < 50; ++i) text.add(kEarlyoom, 10 + static_cast<std::uint64_t>(i), "early " + std::to_string(i));
+  ASSERT_TRUE(text.append_to(directory_.file("a.journal")));
+  JournalMessages messages(kUnits, kMessage, 1);
+  messages.use(std::vector{directory_.file("a.journal")}, JournalText::kBoot);
+  ASSERT_TRUE(messages.open());
+  EXPECT_THAT(read_all(messages), ElementsAre("earlyoom.service 59 early 49"));
+  ASSERT_TRUE(JournalText().add(kEarlyoom, 60'000'000, "later").append_to(directory_.file("a.journal")));
+  EXPECT_THAT(read_all(messages), ElementsAre("earlyoom.service 60000000 later"));
+}
+
 TEST_F(JournalMessagesTest, SaysWhyThereAreNone) {
   EXPECT_TRUE(fails(open_missing(), {.code = ErrorCode::kNotPresent, .path = "the journal", .detail = "no journal"}));
   write_text(directory_.file("a.journal"), "not a journal");
