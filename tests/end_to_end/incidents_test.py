@@ -154,8 +154,8 @@ class Incidents(unittest.TestCase):
         eater = subprocess.Popen([sys.executable, "-c", EATER], stdin=subprocess.PIPE, preexec_fn=group.enter)
         self.addCleanup(eater.wait)
         self.addCleanup(eater.kill)
-        # Nothing but the kill makes it poll again. Hundreds of groups of other tests would leave no room for the log.
-        with program.Daemon("--config", self.configuration(f"poll: {{interval: 1h}}\ngroups: {{names: {group.name}}}")) as daemon:
+        # Nothing but the kill makes it poll again.
+        with program.Daemon("--config", self.configuration("poll: {interval: 1h}\n")) as daemon:
             daemon.wait_page(lambda now: True, "the first poll")
             eater.stdin.write(b"\n")
             eater.stdin.close()
@@ -176,6 +176,33 @@ class Incidents(unittest.TestCase):
         self.assertRegex(told, r"What would have prevented it: a limit above .*, or less memory for the victim, which held \d+ MiB of 64 MiB\.")
         self.assertEqual(told.count(listed[0]["killed"]), 1, "the victim is named once")
         self.assertLess(os.path.getsize(file), 256 << 10)
+
+    @program.needs_root
+    @program.needs_host
+    def test_of_a_kill_among_500_groups_the_log_and_the_group_are_kept(self):
+        if not os.access("/dev/kmsg", os.R_OK):
+            self.skipTest("/dev/kmsg cannot be read here")
+        group = self.enterContext(control_group.ControlGroup(f"memstat-incident-{os.getpid()}", 64 * MIB))
+        others = [f"{group.directory}-{number}" for number in range(500)]
+        for other in others:
+            os.mkdir(other)
+            self.addCleanup(os.rmdir, other)
+        eater = subprocess.Popen([sys.executable, "-c", EATER], stdin=subprocess.PIPE, preexec_fn=group.enter)
+        self.addCleanup(eater.wait)
+        self.addCleanup(eater.kill)
+        with program.Daemon("--config", self.configuration("poll: {interval: 1s}\n")) as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") >= 20, "20 polls")
+            eater.communicate(b"\n")
+            self.assertEqual(eater.returncode, -signal.SIGKILL)
+            program.wait_until(self.files, lambda: "an incident\n" + daemon.log)
+        listed = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
+        print(f"{listed[0]['left_out']} files left out, {listed[0]['polls']} polls, {listed[0]['bytes']} bytes")
+        self.assertEqual(listed[0]["object"], group.name)
+        self.assertLess(listed[0]["bytes"], 1 << 20)
+        told = ctl.run("why", "--incident", "1", "--from", self.kept).stdout
+        self.assertRegex(told, r"(?m)^1\. +NOW +Control group .*: 1 process killed at its limit of 64 MiB +confirmed$")
+        self.assertIn(f"the kernel decided it because group {group.name} was at its limit of 64 MiB", " ".join(told.split()))
+        self.assertRegex(told, rf"(?m)^  \S+ +available .*  {group.name} .* of 64 MiB$")
 
 
 if __name__ == "__main__":

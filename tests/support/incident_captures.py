@@ -19,7 +19,7 @@ KILL_LINES = ["text Memory cgroup out of memory: Killed process 31050 (stress) t
 
 def poll(open_files=500, kills=0, group_bytes=20 * MIB, available=1_500_000, program_kills=0):
     """A poll of a machine with 1000 files at most, and the group /app with a limit of 64 MiB, in which so many processes were killed."""
-    log = [f"count oom_kill {kills}", *(line for _ in range(kills) for line in ["event oom_kill -", *KILL_LINES])]
+    log = [f"count oom_kill {kills}", *(line for _ in range(min(kills, 8)) for line in ["event oom_kill -", *KILL_LINES])]
     journal = [f"count program_kill {program_kills}", *(line for n in range(program_kills) for line in [
         "event program_kill -", f'text earlyoom: sending SIGTERM to process {100 + n} uid 1000 "hog": badness 900, VmRSS 4096 MiB',
         "more low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%"])]
@@ -35,14 +35,23 @@ def poll(open_files=500, kills=0, group_bytes=20 * MIB, available=1_500_000, pro
             "source/linux_kernel_log": table(log), "source/linux_service_log": table(journal)}
 
 
-def write(directory, polls, apart_ns=300_000_000):
-    """A capture whose polls are `apart_ns` apart, also in the time of day."""
+def many_groups(number, count=500):
+    """The files of so many groups, which change at each poll; /app is one of the 256 that are read."""
+    stat = "".join(f"{name} {4096 * number}\n" for name in ("anon", "file", "kernel", "slab", "sock", "shmem", "inactive_file", "active_file")) + "".join(
+        f"unread_key_of_newer_kernels_{key} {number}\n" for key in range(30))
+    files = {"memory.current": f"{MIB + 4096 * number}\n", "memory.max": "max\n", "memory.high": "max\n", "memory.stat": stat,
+             "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"}
+    return {f"fs/sys/fs/cgroup/{'a' if group < 200 else 'b'}{group:03}/{name}": text.encode() for group in range(count) for name, text in files.items()}
+
+
+def write(directory, polls, apart_ns=300_000_000, back=()):
+    """A capture whose polls are `apart_ns` apart, also in the time of day, but for those of the indexes `back`, which are five minutes earlier."""
     captures.write_capture(directory, polls, apart_ns=apart_ns)
     for index in range(len(polls)):
         path = os.path.join(directory, f"{index:06d}", "poll.yaml")
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        milliseconds = index * apart_ns // 1_000_000
+        milliseconds = index * apart_ns // 1_000_000 + (0 if index in back else 300_000)
         time = f"2026-11-20T15:{milliseconds // 60000:02}:{milliseconds // 1000 % 60:02}.{milliseconds % 1000:03}Z"
         with open(path, "w", encoding="utf-8") as file:
             file.write(re.sub("(?m)^realtime: .*", f"realtime: {time}", text))
