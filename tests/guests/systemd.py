@@ -9,16 +9,18 @@ kept below build/guests/systemd. In the guest a script installs the package with
 (systemd_guest.sh): the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge. Part
 installed (systemd_installed.sh): what the service may read as installed and with the drop-ins that ship as examples, whether an alert of the shipped rules
 fires in a Prometheus outside, and scrapes from another network namespace. Part kills (systemd_kills.sh): in each of N rounds, which take a minute or
-two, three kills by the kernel, earlyoom, nohang or systemd-oomd, and their incidents. What is wrong is printed with the end of the journal. Needs mmdebstrap,
+two, five kills by the kernel, earlyoom, nohang or systemd-oomd, and their incidents. What is wrong is printed with the end of the journal. Needs mmdebstrap,
 qemu-system-x86 and busybox-static. Exit status: 0 all good, 1 something is wrong, 77 what it needs is not there. It takes some minutes, so it is not part of tests/run.
 """
 import argparse
 import contextlib
+import dataclasses
 import hashlib
 import os
 import pathlib
 import re
 import shutil
+import statistics
 import sys
 import tarfile
 import tempfile
@@ -36,9 +38,11 @@ PLACE = ROOT / "build/guests/systemd"
 BASE = ("systemd", "systemd-sysv", "iproute2")
 PARTS = {"service": "systemd_guest.sh", "installed": "systemd_installed.sh", "kills": "systemd_kills.sh"}
 KILLERS = ("earlyoom", "nohang", "systemd-oomd", "python3-minimal")
-MODULES = ("e1000", "veth")
+MODULES = ("e1000", "veth", "brd")
 LEFT_OUT = ("usr/share/doc/", "usr/share/locale/", "usr/share/man/", "usr/share/zoneinfo/", "var/cache/apt/", "var/lib/apt/")
 CONSOLE_PRINTS_ANSWERS_ONLY = "systemd.show_status=no systemd.log_target=journal"
+SHAPE = machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=6000)
+SHAPES = {"service": SHAPE, "installed": SHAPE, "kills": dataclasses.replace(SHAPE, memory=2048, nodes=2)}
 INIT = b"#!/bin/sh\nexec /lib/systemd/systemd\n"
 TEST_UNIT = b"""[Unit]
 After=multi-user.target
@@ -114,11 +118,36 @@ def additions(package, library, part, kernel, rounds, work):
     }
 
 
+def table_of_kills(lines):
+    """A line for each killer: how often its kills were made, and named rightly, with the quartiles of the time until they were on disk."""
+    kills = {}
+    for line in lines:
+        found = re.match(r"kill \d+ by (.+?): (?:\d\S*-(\S+?)\.tar\S* after (\d+) ms; by (\S+), holder (\w+): .*|.*)", line)
+        if found:
+            kills.setdefault(f"{found[1]}, {found[2] or 'no incident'}", []).append(found)
+    for name, found in kills.items():
+        times = sorted(int(one[3]) for one in found if one[3])
+        quartiles = ", ".join(f"{one:.0f}" for one in statistics.quantiles(times, method="inclusive")) if len(times) > 1 else ", ".join(map(str, times))
+        killer = sum(one[4] == one[1].replace(" ", "_") for one in found)
+        holder = sum(one[5] == "right" for one in found)
+        yield f"{name}: {len(found)} kills, killer right {killer}, holder right {holder}, on disk within 2 s {sum(time <= 2000 for time in times)}; quartiles {quartiles or '-'} ms"
+
+
+class Progress:
+    """Prints the guest's answers when they come."""
+    devices = ()
+
+    @staticmethod
+    def hear(line):
+        if line.startswith("RESULT "):
+            print(f"  {line.removeprefix('RESULT ').strip()}", flush=True)
+
+
 def run_guest(kernel, tar, added, part):
     """(the console, a description of the system)."""
     files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
-    with systemd_outside.outside() if part == "installed" else contextlib.nullcontext() as watch:
-        outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=2048 if part == "kills" else 1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=6000), watch)
+    with systemd_outside.outside() if part == "installed" else contextlib.nullcontext(Progress()) as watch:
+        outcome = machine.boot(kernel, [machine.cpio(files)], SHAPES[part], watch)
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 
@@ -126,7 +155,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
     parser.add_argument("--part", default="service", choices=PARTS, help="what to test (service)")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of three kills each (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of five kills each (3)")
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()
     reason = machine.missing(options.kernel) or (systemd_outside.missing() if options.part == "installed" else "")
@@ -148,18 +177,19 @@ def main():
             print(missing)
             return 77
         added = additions(package, library, options.part, kernel, options.rounds, work)
+        load = os.getloadavg()[1]
         console, what = run_guest(kernel, tar, added, options.part)
+        what += f", load of this machine {load:.0f} and {os.getloadavg()[1]:.0f}"
     lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
     answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
     wrong = [line for line in answers if line.startswith("wrong ")]
     good = "end" in lines and answers and not wrong
     if options.verbose or not good:
         print(console)
-    print("\n".join(f"  {line}" for line in lines))
+    print("\n".join(f"  {line}" for line in [*(lines if options.part == "installed" else ()), *table_of_kills(lines)]))
     print(f"{'OK' if good else 'WRONG'} systemd {options.part}: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not finish'}; {what}")
     return 0 if good else 1
 
 
 if __name__ == "__main__":
-    os.nice(10)
     sys.exit(main())
