@@ -35,7 +35,7 @@ class NewKills : public testing::Test {
   void group(std::string_view name, double kills) {
     TypeEvidence& type = machine_.type(Allocator::kMemcg, name);
     type.bytes = type.limit_bytes = 64 * EvidenceOfMachine::kMiB;
-    type.failures = {.total = kills, .since_start = kills, .recent = kills};
+    type.failures = type.sleeps = {.total = kills, .since_start = kills, .recent = kills};
     machine_.moved("memstat_memcg_events_total", kills, {name, "oom_kill"});
   }
   /// "kill_requested bash (pid 7)", separated by commas.
