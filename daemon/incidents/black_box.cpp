@@ -49,9 +49,12 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
   std::erase_if(open_, [&](const Open& open) { return now_ns >= open.end_ns; });
   for (const std::size_t index : urgent) {
     const Finding& finding = findings[index];
-    const auto [last, is_first] = last_ns_.try_emplace(finding.cause, now_ns);
-    if (!is_first && now_ns - last->second < kQuietNs) continue;
-    last->second = now_ns;
+    const std::string killed = make_label_text(finding.killed);
+    if (const auto last = last_.find(finding.cause); last != last_.end()) {
+      const bool is_told = !killed.empty() && last->second.killed == killed;
+      if (now_ns - last->second.ns < (is_told ? kSameVictimNs : kQuietNs)) continue;
+    }
+    last_[finding.cause] = {now_ns, killed};
     const FindingTexts texts = texts_of(finding);
     Incident incident{.file = {},
                       .realtime_ns = clock_.realtime_ns() / kMillisecond * kMillisecond,  // as the API has it
@@ -59,7 +62,7 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
                       .object = object_of(finding),
                       .headline = texts.headline,
                       .certainty = std::string(to_string(finding.certainty)),
-                      .killed = make_label_text(finding.killed),
+                      .killed = killed,
                       .killer = finding.killer,
                       .culprit = texts.culprit,
                       .next = texts.next,

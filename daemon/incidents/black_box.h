@@ -31,6 +31,9 @@ class BlackBox {
   static constexpr std::int64_t kQuietNs = 60'000'000'000;
   static constexpr std::int64_t kAfterNs = 10'000'000'000;
   static constexpr std::size_t kFirstPolls = 12;
+  /// Within this time a victim has one incident of a cause, also if its finding begins again because it is about another
+  /// group once still older kills are no longer recent.
+  static constexpr std::int64_t kSameVictimNs = 3'600'000'000'000;
 
   /// Receives problems with the disk, once until it recovers. Called on the writing thread.
   using Log = std::function<void(LogLevel, std::string_view)>;
@@ -71,8 +74,14 @@ class BlackBox {
   const Log log_;
   const Clock& clock_;
 
+  /// The last incident of a cause.
+  struct Last {
+    std::int64_t ns;  // monotonic
+    std::string killed;
+  };
+
   // For the polling thread.
-  std::map<std::string, std::int64_t, std::less<>> last_ns_;  // by cause
+  std::map<std::string, Last, std::less<>> last_;  // by cause
   std::vector<Open> open_;
 
   bool is_failing_ = false;  // for the writing thread

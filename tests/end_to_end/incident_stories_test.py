@@ -127,6 +127,14 @@ class Stories(unittest.TestCase):
         self.assertIn("Who: the victim", told.stdout)
         self.assertIn("mem 10.00%, swap 10.00%", flat(told.stdout))
 
+    def test_begins_with_its_own_finding_although_another_follows(self):
+        grown = [incident_captures.poll(), incident_captures.poll(open_files=1000), incident_captures.poll(open_files=1000, kills=1)]
+        with self.replay(incident_captures.write(self.path("capture"), grown)) as daemon:
+            program.wait_until(lambda: len(self.files()) == 2, lambda: "two incidents\n" + daemon.log)
+        for number, cause in (("1", "cgroup_oom_kill"), ("2", "open_files_full")):
+            told = json.loads(ctl.run("why", "--json", "--incident", number, "--from", self.kept).stdout)
+            self.assertEqual((told["incident"]["cause"], told["findings"][0]["cause"]), (cause, cause))
+
     def test_json_and_the_api_tell_it_too(self):
         with self.replay(incident_captures.two_incidents(self.path("capture"))) as daemon:
             daemon.wait_log("the replay has ended")

@@ -12,6 +12,7 @@
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/incident_files.h"
 #include "daemon/exposition/answers.h"
+#include "daemon/snapshot/active_findings.h"
 
 namespace memstat::ctl {
 namespace {
@@ -135,11 +136,21 @@ std::optional<ToldIncident> told_of(const Question& question) {
   return ToldIncident{*question.incident, is_log_only ? std::optional(question.source.events()) : std::nullopt};
 }
 
+/// The incident's own finding, although something else was more urgent in the polls that followed.
+void put_first(const Incident& incident, Findings& findings) {
+  const auto is_own = [&](const Finding& one) { return one.cause == incident.cause; };
+  auto own = std::find_if(findings.begin(), findings.end(),
+                          [&](const Finding& one) { return is_own(one) && object_of(one) == incident.object; });
+  if (own == findings.end()) own = std::find_if(findings.begin(), findings.end(), is_own);
+  if (own != findings.end()) std::rotate(findings.begin(), own, own + 1);
+}
+
 Report answer(const Question& question, Diagnosis& diagnosis) {
   Report report;
   const ReportView& view = question.options.view;
   select_findings(view.patterns, diagnosis.findings);
   report.status = exit_status_of(diagnosis.findings);
+  if (question.incident != nullptr) put_first(*question.incident, diagnosis.findings);
   const bool is_json = view.layout == Layout::kJson;
   if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
     report.output = is_json ? why_json(diagnosis, view, told_of(question))

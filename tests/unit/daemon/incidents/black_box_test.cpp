@@ -101,6 +101,19 @@ TEST_F(BlackBoxTest, OneOfACauseInAMinute) {
   EXPECT_TRUE(eventually([&] { return box_->incidents().size() == 4; })) << box_->incidents().size();
 }
 
+TEST_F(BlackBoxTest, AVictimHasOneIncident) {
+  Findings kill = finding("cgroup_oom_kill");
+  kill[0].killed = "hog (pid 7)";
+  poll(kill);
+  clock_.advance(std::chrono::minutes(4));
+  kill[0].about[0].type = "another group, since older kills are forgotten";
+  poll(kill);
+  kill[0].killed = "hog (pid 8)";
+  poll(kill);
+  EXPECT_TRUE(eventually([&] { return box_->incidents().size() == 2; })) << box_->incidents().size();
+  EXPECT_EQ(box_->incidents().front().killed, "hog (pid 8)");
+}
+
 TEST_F(BlackBoxTest, AClockThatIsSetBackReplacesNoIncident) {
   const std::chrono::nanoseconds then(clock_.realtime_ns());
   poll(finding("files_full"));
