@@ -19,7 +19,7 @@ KILL_LINES = ["text Memory cgroup out of memory: Killed process 31050 (stress) t
 
 def poll(open_files=500, kills=0, group_bytes=20 * MIB, available=1_500_000, program_kills=0):
     """A poll of a machine with 1000 files at most, and the group /app with a limit of 64 MiB, in which so many processes were killed."""
-    log = [f"count oom_kill {kills}", *(line for _ in range(min(kills, 8)) for line in ["event oom_kill -", *KILL_LINES])]
+    log = [f"count oom_kill {kills}", *(line for _ in range(min(kills, 8)) for line in ["event oom_kill -", *(line.replace("31050", str(31049 + kills)) for line in KILL_LINES)])]
     journal = [f"count program_kill {program_kills}", *(line for n in range(program_kills) for line in [
         "event program_kill -", f'text earlyoom: sending SIGTERM to process {100 + n} uid 1000 "hog": badness 900, VmRSS 4096 MiB',
         "more low memory! at or below SIGTERM limits: mem 10.00%, swap 10.00%"])]
