@@ -118,7 +118,9 @@ def verdict(situation, findings, page, is_new, alerts):
     if not any((name, first["cause"]) in names for name in ALERTS[first["severity"]]):
         return TOO_NEW if is_new else BY_INSPECTION if needs_inspection(first["cause"]) else f"no alert, but {sorted(names)}"
     for alert in alerts:
-        info = INFO.format(cause=alert["labels"]["cause"], object=re.escape(quoted(alert["labels"].get("object", ""))))
+        # The rules write one word for the IDs of containers and sessions.
+        of_object = re.escape(quoted(alert["labels"].get("object", ""))).replace(r"\*", '[^"]*')
+        info = INFO.format(cause=alert["labels"]["cause"], object=of_object)
         for words in re.search(info, page, re.MULTILINE).groups():
             if words not in quoted(alert["annotations"]["summary"]):
                 return f"without: {words}"

@@ -20,9 +20,12 @@ constexpr SourceOption kOptionsOfGroups[] = {
     {.name = "top", .kind = SourceOption::Kind::kNumber, .default_number = 256, .section = "groups"}};
 constexpr std::array<std::span<const SourceOption>, 2> kOptionsWithKey = {std::span<const SourceOption>(kKeyOfCounters),
                                                                           std::span<const SourceOption>(kOptionsOfGroups)};
-/// A setting of the source that has those of groups.
-SourceSetting group_setting(const Config& config, std::string_view name) {
-  return config.sources.at("freebsd_uma").settings.find(name)->second;
+/// A setting of the source that has those of groups; nullptr: the default.
+const SourceSetting* group_setting(const Config& config, std::string_view name) {
+  const auto source = config.sources.find("freebsd_uma");
+  if (source == config.sources.end()) return nullptr;
+  const auto setting = source->second.settings.find(name);
+  return setting == source->second.settings.end() ? nullptr : &setting->second;
 }
 
 ConfigResult load(std::string_view yaml) {
@@ -101,9 +104,14 @@ const ChangedKey kChangedKeys[] = {
        return c.counters == std::vector<CounterSetConfig>{{.name = "few", .events = {"page-faults"}, .cpus = "0-3"}};
      }},
     {"min_bytes: 0", "min_bytes: 1MiB", [](const Config& c) { return c.min_bytes == 1U << 20U; }},
-    {"  names: \".*\"", "  names: /a.*", [](const Config& c) { return group_setting(c, "names").pattern.matches("/ab"); }},
-    {"  depth: 32", "  depth: 3", [](const Config& c) { return group_setting(c, "depth").number == 3; }},
-    {"  top: 256", "  top: 9", [](const Config& c) { return group_setting(c, "top").number == 9; }},
+    {"  names: \".*\"", "  names: /a.*",
+     [](const Config& c) {
+       return group_setting(c, "names") != nullptr && group_setting(c, "names")->pattern.matches("/ab");
+     }},
+    {"  depth: 32", "  depth: 3",
+     [](const Config& c) { return group_setting(c, "depth") != nullptr && group_setting(c, "depth")->number == 3; }},
+    {"  top: 256", "  top: 9",
+     [](const Config& c) { return group_setting(c, "top") != nullptr && group_setting(c, "top")->number == 9; }},
     {"series_limit: 20000", "series_limit: 10000000", [](const Config& c) { return c.series_limit == 10'000'000; }},
     {"  window: 1h", "  window: 24h", [](const Config& c) { return c.growth_window == 24h; }},
     {"  on_scrape: off", "  on_scrape: 1s", [](const Config& c) { return c.poll.on_scrape == 1s; }},
