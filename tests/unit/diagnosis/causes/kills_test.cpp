@@ -272,7 +272,7 @@ TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
   EXPECT_EQ(machine.find()[0].who.at(1).name, "/kubepods/burstable");
   machine.evidence.kills.push_back(kill_in("/kubepods/burstable/pod2"));
   EXPECT_EQ(machine.find()[0].about.at(0).type, "/kubepods/burstable") << "two groups below it were at their limits";
-  EXPECT_EQ(machine.find()[0].who.at(1).name, "/kubepods/burstable/pod2");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable/pod2") << "the newest first";
   machine.evidence.kills = {kill_in("/kubepods/burstable/pod1/c1", 500), kill_in("/other")};
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
 }
