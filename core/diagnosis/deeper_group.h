@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups deeper than memstatd reads: containers, below the slices of their pods.
+// Control groups that memstatd does not list, below those that it does: of ten thousand it lists those that matter most.
 #pragma once
 
 #include "core/diagnosis/cause.h"
