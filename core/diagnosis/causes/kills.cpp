@@ -264,10 +264,18 @@ std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
   return groups;
 }
 
+/// Recent kills for the whole machine that somebody requested, as the log says.
+std::size_t requested_kills(const Evidence& evidence) {
+  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
+    return kill.is_requested && is_recent(evidence, kill);
+  }));
+}
+
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
 void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
-  const double kills = recent_kills(evidence);
+  const double kills = recent_kills(evidence) - static_cast<double>(requested_kills(evidence));
+  if (kills <= 0) return;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
                                  counted(kills, "process", "processes") +
                                      " killed, probably at limits of control groups that were removed or lie deeper");
@@ -360,13 +368,6 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   if (victim == nullptr || (evidence.share(victim->program_bytes) < 0.25 && !has_freed_other_memory(evidence))) return;
   finding.by("process", process_of(*victim));
   if (victim->group.size() > 1) finding.by("group", victim->group);
-}
-
-/// Recent kills for the whole machine that somebody requested, as the log says.
-std::size_t requested_kills(const Evidence& evidence) {
-  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
-    return kill.is_requested && is_recent(evidence, kill);
-  }));
 }
 
 /// What the victims of the log released together. Memory beyond that was there before they were killed.

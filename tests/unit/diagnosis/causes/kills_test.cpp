@@ -277,6 +277,15 @@ TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
 }
 
+TEST(Kills, ThatWereRequestedAreNotOfGroupsThatAreNotRead) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.metric("memstat_allocation_stalls_total", 0);
+  machine.evidence.kills = {{.command = "shell", .constraint = "none", .group = "/s", .pid = 7, .seconds_ago = 2}};
+  machine.evidence.kills[0].is_requested = true;
+  EXPECT_EQ(machine.words(), "notable kill_requested");
+}
+
 TEST(Kills, OfAGroupThatTheLogDoesNotNameAreNotOfTheMachine) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
