@@ -25,7 +25,8 @@ struct State final : ReaderState {
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (may_skip(view, state.reads++)) return {};
+  if (may_skip(view, state.reads++) && !raw.parts[0].empty()) return {};
+  raw.parts[0].clear();
   if (auto listed = view.list_directories(kDirectory, state.names); !listed) return listed;
   return FileBundleWriter(raw.parts[0], state.names).add(kDirectory, state.names.view());
 }
