@@ -86,20 +86,6 @@ void note_system(Sample& sample, ReportSource& source) {
   }
 }
 
-/// Version 1 counts no kernel memory for the root, which may then have less than a group in it.
-void note_smaller_root(Sample& sample) {
-  const auto of_groups = [](const TypeRow& type) { return type.allocator == "memcg" && has(type, kBytesInUse); };
-  for (const TypeRow& root : sample.types) {
-    if (!of_groups(root) || root.name != "/") continue;
-    const auto larger = std::find_if(sample.types.begin(), sample.types.end(), [&](const TypeRow& type) {
-      return of_groups(type) && type.host == root.host && type.bytes > root.bytes;
-    });
-    if (larger == sample.types.end()) continue;
-    sample.notes.push_back("control groups of version 1: / leaves kernel memory out, so that " + printable(larger->name) +
-                           " in it has more");
-  }
-}
-
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
   const OpenedSource opened =
       options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from, options.server);
@@ -107,7 +93,6 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   Sample sample = opened.source->read();
   note_system(sample, *opened.source);
   if (sample.is_failed()) return {.problem = sample.problem, .notes = sample.notes};
-  note_smaller_root(sample);
   // Except if the sources work but have no types, as in a recording of only counters.
   if (sample.types.empty() && !(sample.missing.empty() && sample.notes.empty())) {
     std::string problem = "no memory type could be read";
