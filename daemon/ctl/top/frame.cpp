@@ -229,7 +229,7 @@ std::string TopModel::status_text() const {
 
 std::string TopModel::name_in_tree(const Shown& one) {
   const std::string name = std::string(2 * one.level, ' ') + printable(one.type->name.substr(one.name_at));
-  return one.hidden == 0 ? name : name + " (" + std::to_string(one.hidden) + " more)";
+  return one.hidden == 0 ? name : name + " +" + std::to_string(one.hidden);
 }
 
 void TopModel::add_types(Page& page) {
