@@ -79,7 +79,7 @@ class PollRing {
     bool is_kept = false;  // becomes an old one
   };
 
-  /// What is left out first: the highest.
+  /// Files of the highest rank are left out first.
   enum class Rank : std::uint8_t { kMachine, kWanted, kOtherGroup };
   [[nodiscard]] Rank rank_of(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] bool has_place(PollRecord::Kind kind, std::string_view name, std::size_t size);

@@ -14,7 +14,7 @@ std::uint64_t group_limit_in(std::string_view content) {
   return std::min(parse_u64(trim(content)).value_or(kNoGroupLimit), kNoGroupLimit);
 }
 
-std::optional<std::uint64_t> group_kills_in(std::string_view content) {
+std::optional<std::uint64_t> kills_in(std::string_view content) {
   std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
   return read_keyed_numbers(content, kills) ? std::nullopt : kills[0].value;
 }

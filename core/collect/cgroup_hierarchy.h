@@ -41,8 +41,8 @@ inline constexpr GroupUsageFiles kUsageFiles1{"memory.usage_in_bytes", "memory.l
 
 /// A group's limit in the content of its file; kNoGroupLimit if there is none or it is malformed.
 std::uint64_t group_limit_in(std::string_view content);
-/// The processes that were killed in a group, in the content of its file (4.13).
-std::optional<std::uint64_t> group_kills_in(std::string_view content);
+/// The processes that were killed for lack of memory, in the content of a group's file or of /proc/vmstat (4.13).
+std::optional<std::uint64_t> kills_in(std::string_view content);
 
 inline constexpr std::string_view kKernelUsage1 = "memory.kmem.usage_in_bytes";
 

@@ -11,7 +11,6 @@
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/reuse.h"
-#include "core/parse/key_values.h"
 
 namespace memstat {
 namespace {
@@ -113,12 +112,11 @@ class LastFiles {
 /// Whether a process may have been killed since the previous read. The kernel counts a kill in /proc/vmstat first and then
 /// in the group, and the group may be read between the two.
 void look_for_kills(KernelView& view, ControlGroupState& state) {
-  std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
-  const bool is_read = view.read_file(kGroupKillsFile, state.file) && !read_keyed_numbers(state.file.view(), kills);
-  const bool is_same = is_read && kills[0].value && kills[0].value == state.kills;
+  const auto kills = view.read_file(kGroupKillsFile, state.file) ? kills_in(state.file.view()) : std::nullopt;
+  const bool is_same = kills && kills == state.kills;
   state.are_kills_new = !is_same || !state.were_kills_same;
   state.were_kills_same = is_same;
-  state.kills = kills[0].value;
+  state.kills = kills;
 }
 
 /// Reads the groups of one hierarchy into the bundle, level by level.
@@ -232,7 +230,7 @@ class Walk {
     if (file == files_.usage) group_->note_usage(parse_u64(trim(content)).value_or(0));
     if (file == files_.limit) group_->limit = group_limit_in(content);
     if (file != files_.kills || is_taken) return;
-    if (const auto kills = group_kills_in(content)) group_->note_kills(*kills, state_.reads);
+    if (const auto kills = kills_in(content)) group_->note_kills(*kills, state_.reads);
     group_->is_looked_at = true;
   }
 

@@ -176,7 +176,7 @@ Result<void> GroupSurvey::look_at_limit(std::uint32_t index) {
 Result<void> GroupSurvey::look_at_kills(std::uint32_t index) {
   if (!go_to(index)) return {};
   return read_number(files_.kills, [&](std::string_view content) {
-    if (const auto kills = group_kills_in(content)) tree_[index].note_kills(*kills, read_);
+    if (const auto kills = kills_in(content)) tree_[index].note_kills(*kills, read_);
   });
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <functional>
 
+#include "core/base/hysteresis.h"
+
 namespace memstat {
 
 void KnownGroup::note_usage(std::uint64_t bytes) {
@@ -119,7 +121,7 @@ double weight_of(const KnownGroup& group, std::uint32_t first_read_of_kills) {
   const bool is_near_limit = group.limit < kNoGroupLimit && group.usage >= group.limit / 10 * 9;
   double weight = bytes(group.usage) * (is_near_limit ? 4 : 1);
   if (group.usage > group.slow_usage) weight += 16 * bytes(group.usage - group.slow_usage);
-  if (group.is_chosen) weight = weight * 1.25 + 4096;
+  if (group.is_chosen) weight = weight_of_chosen(weight);
   return group.last_kill >= first_read_of_kills ? weight + kWeightOfKill : weight;
 }
 
@@ -146,7 +148,7 @@ void choose_groups(GroupTree& tree, std::span<const std::uint32_t> order, std::u
     above = std::max(above, weights[order[i]]);
   }
   choose(false);
-  // Those above come first in a tie: they are fewer levels deep.
+  // In a tie, groups of higher levels come first, so that none is chosen without the one above it.
   std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(most), candidates.end(),
                    [&](std::uint32_t a, std::uint32_t b) {
                      if (weights[a] != weights[b]) return weights[a] > weights[b];

@@ -579,11 +579,10 @@ extern const SourceDescriptor descriptor{
         "pressure, swap, local events, dying descendants, parts and (v1) kernel memory and kills are read at every fourth "
         "read (parts of up to 16 nearly full groups at each), parts of a group without a limit and (v1) limits and hits at "
         "every eighth, memory.min at every 64th; a group without a limit whose usage was the same for eight reads is read "
-        "at "
-        "every sixteenth, its usage at every second; a counted kill is read at once; while linux_slab_bpf is up, its pass "
+        "at every sixteenth, its usage at every second; a counted kill is read at once; while linux_slab_bpf is up, its "
+        "pass "
         "reads the usage, limits and (v1) hits of the first 256 groups; with hundreds of CPUs memory.stat (option parts) "
-        "can "
-        "take milliseconds",
+        "can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

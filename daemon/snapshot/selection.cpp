@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/hysteresis.h"
+
 namespace memstat {
 namespace {
-
-/// To replace a listed type, another type must be larger by this much.
-constexpr double kClearlyTimes = 1.25;
-constexpr double kClearlyBytes = 4096;
 
 /// Figures that give a type one series each, by tier.
 std::array<FigureSet, kTierCount> figures_by_tier(MetricScope scope) {
@@ -100,7 +98,7 @@ bool Selection::comes_before(const Snapshot& snapshot, const Candidate& a, const
 
 Selection::Candidate Selection::candidate(const Snapshot& snapshot, std::size_t row, const Listing& listing) {
   double weight = snapshot.has(Field::kBytes, row) ? static_cast<double>(snapshot.value(Field::kBytes, row)) : 0;
-  if (listing.is_listed) weight = weight * kClearlyTimes + kClearlyBytes;
+  if (listing.is_listed) weight = weight_of_chosen(weight);
   return {.weight = weight, .row = static_cast<std::uint32_t>(row), .was_listed = listing.is_listed};
 }
 

@@ -264,11 +264,13 @@ std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
   return groups;
 }
 
+bool is_requested(const Evidence& evidence, const KillEvidence& kill) {
+  return kill.is_requested && is_recent(evidence, kill);
+}
 /// Recent kills for the whole machine that somebody requested, as the log says.
 std::size_t requested_kills(const Evidence& evidence) {
-  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
-    return kill.is_requested && is_recent(evidence, kill);
-  }));
+  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(),
+                                                [&](const KillEvidence& kill) { return is_requested(evidence, kill); }));
 }
 
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
@@ -466,7 +468,7 @@ void look_at_requested(const Evidence& evidence, const Cause& cause, Findings& f
   const std::size_t kills = requested_kills(evidence);
   if (kills == 0) return;
   const auto last = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(),
-                                 [&](const KillEvidence& kill) { return kill.is_requested && is_recent(evidence, kill); });
+                                 [&](const KillEvidence& kill) { return is_requested(evidence, kill); });
   const std::string process = short_name(last->command, 20) + " (pid " + std::to_string(last->pid) + ")";
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                                  "Somebody requested a kill (SysRq f), and " + process + " ended: memory had not run out");

@@ -129,7 +129,7 @@ std::string unknown_name(const Question& question, const Diagnosis& diagnosis) {
   return types_table(question.types).select(with_merged_names(only, question.types));
 }
 
-/// What JSON begins with.
+/// The incident that is told, of which only the log is known for one of the previous boot; nothing: none.
 std::optional<ToldIncident> told_of(const Question& question) {
   if (question.incident == nullptr) return std::nullopt;
   const bool is_log_only = question.incident->cause == kPreviousBoot;
