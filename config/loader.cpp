@@ -118,7 +118,8 @@ class Loader {
   ConfigResult finish(std::string_view file_name) {
     if (problems_.empty()) return std::move(config_);
     const auto place = [](const Problem& one) { return std::pair(one.position.line, one.position.column); };
-    std::ranges::stable_sort(problems_, {}, place);
+    std::stable_sort(problems_.begin(), problems_.end(),
+                     [&place](const Problem& left, const Problem& right) { return place(left) < place(right); });
     if (problems_.size() > kMaxProblems) {
       Problem& last = problems_[kMaxProblems - 1];
       last.text = std::to_string(problems_.size() - kMaxProblems + 1) + " more problems are not shown; correct those above";
