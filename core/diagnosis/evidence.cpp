@@ -2,6 +2,8 @@
 #include "core/diagnosis/evidence.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace memstat {
 namespace {
@@ -52,7 +54,43 @@ std::optional<double> Evidence::inspected_count(std::string_view question, std::
   return 0;
 }
 
+void MetricIndex::make(std::span<const MetricEvidence> metrics) {
+  std::size_t names = 0;
+  for (std::size_t i = 0; i < metrics.size(); ++i) names += i == 0 || metrics[i].metric != metrics[i - 1].metric ? 1 : 0;
+  runs_.assign(std::bit_ceil(2 * names + 1), Run());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    Run& run = runs_[place_of(metrics[i].metric)];
+    if (run.size++ == 0) {
+      run.metric = metrics[i].metric;
+      run.first = static_cast<std::uint32_t>(i);
+    }
+  }
+}
+
+/// The place of that metric, or the free one where it would be.
+std::size_t MetricIndex::place_of(std::string_view metric) const {
+  // Names begin alike and often end alike.
+  constexpr std::size_t kPrefix = std::string_view("memstat_").size();
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  const std::string_view rest = metric.size() >= 2 * kPrefix ? metric.substr(kPrefix) : std::string_view();
+  if (!rest.empty()) {
+    std::memcpy(&begin, rest.data(), sizeof begin);
+    std::memcpy(&end, metric.data() + metric.size() / 2, sizeof end);
+  }
+  const std::uint64_t hash = (begin ^ (end * 0x9e3779b97f4a7c15U) ^ metric.size()) * 0xff51afd7ed558ccdU;
+  std::size_t place = (hash >> 32U) & (runs_.size() - 1);
+  while (runs_[place].size != 0 && runs_[place].metric != metric) place = (place + 1) & (runs_.size() - 1);
+  return place;
+}
+
+std::span<const MetricEvidence> MetricIndex::find(std::span<const MetricEvidence> metrics, std::string_view metric) const {
+  const Run& run = runs_[place_of(metric)];
+  return metrics.subspan(run.first, run.size);
+}
+
 std::span<const MetricEvidence> Evidence::samples(std::string_view metric) const {
+  if (!index.is_empty()) return index.find(metrics, metric);
   const auto first = std::lower_bound(metrics.begin(), metrics.end(), metric,
                                       [](const MetricEvidence& one, std::string_view name) { return one.metric < name; });
   auto last = first;

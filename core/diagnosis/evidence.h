@@ -58,6 +58,26 @@ struct MetricEvidence {
   Count change = {};
 };
 
+/// Where the samples of each metric are, found without a search.
+class MetricIndex {
+ public:
+  /// Of samples sorted by metric. Throws std::bad_alloc.
+  void make(std::span<const MetricEvidence> metrics);
+  [[nodiscard]] bool is_empty() const { return runs_.empty(); }
+  /// The samples of that metric, in the vector that make() has seen.
+  [[nodiscard]] std::span<const MetricEvidence> find(std::span<const MetricEvidence> metrics, std::string_view metric) const;
+
+ private:
+  struct Run {
+    std::string_view metric;
+    std::uint32_t first = 0;
+    std::uint32_t size = 0;  // 0: a free place of the table
+  };
+  [[nodiscard]] std::size_t place_of(std::string_view metric) const;
+
+  std::vector<Run> runs_;  // a hash table with open addressing, at most half full
+};
+
 /// An amount that grows according to the test of core/diagnosis/growth.h, or that has increased for another reason.
 struct GrowthEvidence {
   std::string allocator;  ///< kAccountAllocator for a part of the account
@@ -159,6 +179,7 @@ struct Evidence {
   std::vector<TypeEvidence> types;
   /// Samples of all metrics that causes examine, sorted by metric.
   std::vector<MetricEvidence> metrics;
+  MetricIndex index;  ///< of `metrics`; empty: there is none, and they are searched
   std::vector<GrowthEvidence> growing;
   std::size_t growth_polls = 0;  ///< polls examined for growth; 0: none yet
   double growth_seconds = 0;

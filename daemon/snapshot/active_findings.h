@@ -32,7 +32,7 @@ FindingTexts texts_of(const Finding& finding);
 /// Thread safety: one thread at a time. Without findings, a poll allocates nothing.
 class ActiveFindings {
  public:
-  static constexpr std::size_t kMaxFindings = 64;
+  static constexpr std::size_t kMaxFindings = 32;  ///< two series each and one for the cause: below 100
   static constexpr std::int64_t kHoldNs = 300'000'000'000;
   static constexpr std::int64_t kKeepEndedNs = 3'600'000'000'000;
   /// Texts of an active finding contain figures that change with each poll. Each change is a new series in Prometheus, so

@@ -220,6 +220,7 @@ void EvidenceBuilder::number_samples(const Snapshot& snapshot) {
           sample_numbers_.try_emplace(hash, static_cast<std::uint32_t>(sample_numbers_.size())).first->second);
     }
   }
+  ++shape_;
   shapes_.assign(snapshot.shapes().begin(), snapshot.shapes().end());
   constexpr std::size_t kMaxForgotten = 4096;  // labels that users choose: control groups come and go
   if (sample_numbers_.size() > 2 * numbers_.size() + kMaxForgotten) forget_absent_samples();
@@ -296,18 +297,40 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const EvidenceInput& besi
   current_ = std::move(built);
 }
 
-void EvidenceBuilder::add_samples(const Snapshot& snapshot, PollEvidence& out) const {
-  auto number = numbers_.begin();
+/// Names the samples, with their labels.
+void EvidenceBuilder::name_samples(const Snapshot& snapshot, PollEvidence& out) const {
+  std::vector<MetricEvidence>& metrics = out.evidence.metrics;
+  out.shape = 0;  // set last, because memory may run out before
+  metrics.clear();
+  out.labels.clear();
+  std::size_t room = 0;
+  for (const Wanted& wanted : wanted_) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(wanted.number)) room += sample.labels.size;
+  }
+  out.labels.reserve(room);  // reserve first, so that views into it stay valid
   for (const Wanted& wanted : wanted_) {
     const auto names = system_metrics()[wanted.number]->label_names();
     for (const Snapshot::MachineSample& sample : snapshot.samples(wanted.number)) {
-      MetricEvidence one{.metric = metrics_of_causes()[wanted.name], .value = value_of(wanted.format, sample.bits)};
+      MetricEvidence& one = metrics.emplace_back(MetricEvidence{.metric = metrics_of_causes()[wanted.name]});
       std::size_t place = 0;
       snapshot.labels_at(sample.labels, names).for_each([&](std::string_view, std::string_view value) {
-        one.labels[place++] = keep_text(out.texts, value);
+        one.labels[place++] = keep_text(out.labels, value);
       });
-      one.change = samples_.count(*number++);
-      out.evidence.metrics.push_back(one);
+    }
+  }
+  out.evidence.index.make(metrics);
+  out.shape = shape_;
+}
+
+void EvidenceBuilder::add_samples(const Snapshot& snapshot, PollEvidence& out) const {
+  if (out.shape != shape_) name_samples(snapshot, out);
+  auto number = numbers_.begin();
+  auto one = out.evidence.metrics.begin();
+  for (const Wanted& wanted : wanted_) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(wanted.number)) {
+      one->value = value_of(wanted.format, sample.bits);
+      one->change = samples_.count(*number++);
+      ++one;
     }
   }
 }
@@ -330,7 +353,7 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
     return;
   TypeEvidence& type = out.evidence.types.emplace_back();
   type.allocator = entry.allocator;
-  type.name = keep_text(out.texts, name);
+  type.name = keep_text(out.names, name);
   type.bytes = used;
   type.held_bytes = held;
   type.objects = figure(Field::kCount);
@@ -350,17 +373,19 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
 
 void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) {
   Evidence& evidence = out.evidence;
-  evidence = beside_;
+  {
+    std::vector<MetricEvidence> metrics = std::move(evidence.metrics);
+    MetricIndex index = std::move(evidence.index);
+    evidence = beside_;
+    evidence.metrics = std::move(metrics);
+    evidence.index = std::move(index);
+  }
   const std::int64_t boot_ns = snapshot.boot_time_ns();
   evidence.uptime_seconds = boot_ns == 0 ? 0 : static_cast<double>(snapshot.realtime_ns - boot_ns) / 1e9;
   evidence.total_bytes = first_value(snapshot, kTotalBytes).value_or(0);
   evidence.available_bytes = first_value(snapshot, kAvailableBytes);
-  out.texts.clear();
-  std::size_t room = snapshot.label_bytes().size();
-  for (const Wanted& metric : wanted_) {
-    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.number)) room += sample.labels.size;
-  }
-  out.texts.reserve(room);  // reserve first, so that views into it stay valid
+  out.names.clear();
+  out.names.reserve(snapshot.label_bytes().size());  // reserve first, so that views into it stay valid
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, out);
   // People paste a few rows of slabinfo.
   if (is_filtered_ || evidence.type(Allocator::kSlab, kLastCache) == nullptr) evidence.slab_held_bytes = 0;

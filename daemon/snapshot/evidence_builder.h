@@ -73,7 +73,9 @@ class CounterMemory {
 /// The evidence of one poll and the texts that it refers to.
 struct PollEvidence {
   Evidence evidence;
-  std::string texts;
+  std::string names;        ///< of types
+  std::string labels;       ///< of samples
+  std::uint64_t shape = 0;  ///< The samples are those of this shape of the statistics; 0: of none.
 };
 
 /// Records each poll's counters and builds its evidence. In the steady state this allocates nothing, unless a reader still
@@ -127,6 +129,7 @@ class EvidenceBuilder {
   void forget_absent_samples() MEMSTAT_REQUIRES(mutex_);
   void update_types(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
+  void name_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
   void add_logs(const Snapshot& snapshot, Evidence& evidence) MEMSTAT_REQUIRES(mutex_);
   void parse_logs(const Snapshot& snapshot, bool is_timed, double page_bytes) MEMSTAT_REQUIRES(mutex_);
@@ -142,6 +145,7 @@ class EvidenceBuilder {
   // Numbers in samples_ of the last poll's samples, in order. They stay while the shapes of the statistics do.
   std::vector<std::uint32_t> numbers_ MEMSTAT_GUARDED_BY(mutex_);
   std::vector<StagedStatistics::Shape> shapes_ MEMSTAT_GUARDED_BY(mutex_);
+  std::uint64_t shape_ MEMSTAT_GUARDED_BY(mutex_) = 0;  // counts the changes of shapes_
   std::unordered_map<std::uint64_t, std::uint32_t> sample_numbers_
       MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
   Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics

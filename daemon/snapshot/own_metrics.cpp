@@ -18,7 +18,7 @@ constexpr OwnMetric kOwnMetrics[] = {
      "Level of a finding of memstatctl why: 4 failing now, 3 failing soon, 2 wasteful, 1 notable, 0 ended within the last "
      "hour."},
     {"memstat_finding_info", kGauge, "Always 1 while a finding is active; the labels describe it."},
-    {"memstat_findings_dropped", kGauge, "Findings of the last poll without a series, because 64 others have one."},
+    {"memstat_findings_dropped", kGauge, "Findings of the last poll without a series, because 32 others have one."},
     {"memstat_findings_total", kCounter, "Findings that became active since memstatd started, by cause."},
     {"memstat_helper_up", kGauge,
      "1 while the helper process runs, which attaches to kernel events again, or reads the kernel for FreeBSD's sandbox; 0 "

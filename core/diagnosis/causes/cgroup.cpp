@@ -200,10 +200,10 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     // A program sleeps for up to two seconds before it reaches that limit again.
     const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
     if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
-    // Page cache above the limit is reclaimed at once.
+    // Page cache above the limit is reclaimed at once. Programs that read much of it wait for that, too, but not for long.
     const bool is_cache =
         fixed_within(evidence, group->name, "high", high.value).value_or(*group->bytes) < kNearShare * high.value;
-    if (is_cache && (stalled <= 0.1 || has_stopped_waiting(evidence, group->name))) continue;
+    if (is_cache && (stalled <= 0.25 || has_stopped_waiting(evidence, group->name))) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
         "Control group " + short_name(group->name, 36) + " is slowed down at memory.high, " + bytes_text(high.value));
