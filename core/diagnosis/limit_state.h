@@ -51,6 +51,14 @@ struct Judgement {
 /// kNow: it refuses requests or is full. kSoon: growth fills it within a day. kNotable: nearly full. Empty: none of these.
 std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state);
 
+/// Huge pages of a pool that a program has reserved and not yet used. Its name is their size.
+inline constexpr std::string_view kReservedHugePages = "memstat_hugetlb_reserved_pages";
+/// Free pages of a pool of huge pages, including those that are reserved.
+inline double free_pages_of(const TypeEvidence& pool) {
+  return pool.free_objects ? *pool.free_objects
+                           : (pool.held_bytes.value_or(0) - pool.bytes.value_or(0)) / pool.object_bytes.value_or(1);
+}
+
 /// "1003 of 1024 (98 %)".
 std::string used_words(const LimitState& state);
 /// "WHAT is full: 1003 of 1024 (98 %), 12 requests failed", "WHAT is full in 3 h: ...", "WHAT is nearly full: ...".

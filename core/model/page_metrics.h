@@ -21,14 +21,14 @@ inline constexpr SystemMetric kPagedPages =
 
 inline constexpr SystemMetric kReclaimScannedPages =
     counter_metric("memstat_reclaim_scanned_pages_total", Tier::kDefault,
-                   "Pages that reclaim scanned since boot, by the stalled allocation (direct), "
-                   "the kernel thread (kswapd), or the queue of FreeBSD's page daemon.",
+                   "Pages that reclaim scanned since boot, by the stalled allocation (direct), the kernel threads "
+                   "(kswapd, khugepaged), a request (proactive), or the queue of FreeBSD's page daemon.",
                    {"by"});
 
 inline constexpr SystemMetric kReclaimedPages =
     counter_metric("memstat_reclaimed_pages_total", Tier::kDefault,
-                   "Pages that reclaim freed since boot, by the stalled allocation (direct), "
-                   "the kernel thread (kswapd), or FreeBSD's page daemon.",
+                   "Pages that reclaim freed since boot, by the stalled allocation (direct), the kernel threads "
+                   "(kswapd, khugepaged), a request (proactive), or FreeBSD's page daemon.",
                    {"by"});
 
 inline constexpr SystemMetric kZoneLargestFreeBlock =

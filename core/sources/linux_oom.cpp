@@ -36,6 +36,17 @@ constexpr SystemMetric kRefaultedPages =
     counter_metric("memstat_refaulted_pages_total", Tier::kDefault,
                    "Pages read again soon after their reclaim, since boot, by kind.", {"kind"});
 
+constexpr SystemMetric kPromotedPages =
+    counter_metric("memstat_promoted_pages_total", Tier::kFull,
+                   "Pages moved to a node with faster memory since boot, because programs used them.");
+
+constexpr SystemMetric kDemotedPages =
+    counter_metric("memstat_demoted_pages_total", Tier::kFull,
+                   "Pages that reclaim moved to a node with slower memory since boot, by who reclaimed them.", {"by"});
+
+constexpr SystemMetric kHugePageSplits =
+    counter_metric("memstat_huge_page_splits_total", Tier::kFull, "Transparent huge pages split into small ones since boot.");
+
 constexpr SystemMetric kThrottledWrites =
     counter_metric("memstat_throttled_written_pages_total", Tier::kDefault,
                    "Pages written to disk since boot while reclaim waited for such writes.");
@@ -78,6 +89,7 @@ struct Counter {
 };
 /// In addition to allocstall_*. In the order of Linux 5.10; other orders only cost a little time.
 constexpr Counter kVmCounters[] = {
+    {"pgpromote_success", &kPromotedPages},
     {"workingset_refault", &kRefaultedPages, "file"},  // before 5.9, which counts those of anonymous memory too
     {"workingset_refault_anon", &kRefaultedPages, "anon"},
     {"workingset_refault_file", &kRefaultedPages, "file"},
@@ -86,8 +98,16 @@ constexpr Counter kVmCounters[] = {
     {"pswpout", &kPagedPages, "swap", "out"},
     {"pgsteal_kswapd", &kReclaimedPages, "kswapd"},
     {"pgsteal_direct", &kReclaimedPages, "direct"},
+    {"pgsteal_khugepaged", &kReclaimedPages, "khugepaged"},
+    {"pgsteal_proactive", &kReclaimedPages, "proactive"},
+    {"pgdemote_kswapd", &kDemotedPages, "kswapd"},
+    {"pgdemote_direct", &kDemotedPages, "direct"},
+    {"pgdemote_khugepaged", &kDemotedPages, "khugepaged"},
+    {"pgdemote_proactive", &kDemotedPages, "proactive"},
     {"pgscan_kswapd", &kReclaimScannedPages, "kswapd"},
     {"pgscan_direct", &kReclaimScannedPages, "direct"},
+    {"pgscan_khugepaged", &kReclaimScannedPages, "khugepaged"},
+    {"pgscan_proactive", &kReclaimScannedPages, "proactive"},
     {"pgscan_direct_throttle", &kReclaimThrottles},
     {"pgscan_anon", &kLruScannedPages, "anon"},
     {"pgscan_file", &kLruScannedPages, "file"},
@@ -97,6 +117,7 @@ constexpr Counter kVmCounters[] = {
     {"drop_pagecache", &kCacheDrops, "pagecache"},
     {"drop_slab", &kCacheDrops, "slab"},
     {"oom_kill", &kOomKills},
+    {"thp_split_page", &kHugePageSplits},
     {"zswpin", &kZswapPages, "in"},
     {"zswpout", &kZswapPages, "out"},
     {"zswpwb", &kZswapPages, "writeback"},
@@ -105,7 +126,8 @@ constexpr Counter kVmCounters[] = {
 
 /// The sum of the zones' counters of that name, which kernels before 4.8 have instead of one; nothing: no zone has it.
 std::optional<std::uint64_t> sum_of_zones(std::string_view text, const Counter& counter) {
-  if (counter.metric != &kReclaimedPages && counter.metric != &kReclaimScannedPages) return std::nullopt;
+  const bool had_zones = counter.label == "kswapd" || counter.label == "direct";
+  if (!had_zones || (counter.metric != &kReclaimedPages && counter.metric != &kReclaimScannedPages)) return std::nullopt;
   const std::string prefix = std::string(counter.key) + "_";
   ZoneCounters zones(prefix);
   static_cast<void>(read_vm_counters(text, {}, zones));  // was read without an error
@@ -176,8 +198,13 @@ constexpr MetricOrigin kOrigins[] = {
     {kAllocationStalls, "allocstall_*, of vmstat (allocstall before 4.8, of all zones)"},
     {kReclaimThrottles, "pgscan_direct_throttle, of vmstat"},
     {kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
-    {kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat (sums over zones before 4.8)"},
-    {kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat (sums over zones before 4.8)"},
+    {kReclaimScannedPages,
+     "pgscan_direct, pgscan_khugepaged, pgscan_kswapd, pgscan_proactive, of vmstat (sums over zones before 4.8)"},
+    {kReclaimedPages,
+     "pgsteal_direct, pgsteal_khugepaged, pgsteal_kswapd, pgsteal_proactive, of vmstat (sums over zones before 4.8)"},
+    {kDemotedPages, "pgdemote_direct, pgdemote_khugepaged, pgdemote_kswapd, pgdemote_proactive, of vmstat (CONFIG_NUMA)"},
+    {kPromotedPages, "pgpromote_success, of vmstat (CONFIG_NUMA_BALANCING)"},
+    {kHugePageSplits, "thp_split_page, of vmstat (CONFIG_TRANSPARENT_HUGEPAGE)"},
     {kLruScannedPages, "pgscan_anon, pgscan_file, of vmstat"},
     {kLruReclaimedPages, "pgsteal_anon, pgsteal_file, of vmstat"},
     {kRefaultedPages, "workingset_refault_anon, workingset_refault_file, of vmstat (workingset_refault before 5.9)"},

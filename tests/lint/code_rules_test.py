@@ -32,6 +32,8 @@ RULES = [
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
     ("bounds' names", re.compile(r"\bk(Most|Longest|Least|Fewest|Smallest)[A-Z]"), ("core", "config", "daemon"), set(),
      "is a dialect; call it kMax or kMin"),
+    ("ranges", re.compile(r"\bstd::ranges::\w"), ("core", "config", "daemon"), set(),
+     "is not in the libc++ 14 of FreeBSD 13 and Debian 12; write the function of <algorithm> with two iterators"),
     ("literals", re.compile(r'[\w)]"? "[^"]*" "[^"]*"'), ("core", "config", "daemon"), set(), "is two literals; write one"),
 ]
 COMMENT_LINES = re.compile(r"(?:[ \t]*//[^\n]*\n)+|[^\n]*[^:\n]//[^\n]*\n")

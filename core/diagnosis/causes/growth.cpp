@@ -448,11 +448,19 @@ bool is_unlimited_group(const Evidence& evidence, const GrowthEvidence& growth) 
   return group == nullptr ? !growth.limit_seconds : !group->limit_bytes;
 }
 
+/// A program touches huge pages that it reserved: the pool has been taken from memory already, and they are its own.
+bool is_of_reserved(const Evidence& evidence, const GrowthEvidence& growth) {
+  if (growth.allocator != to_string(Allocator::kHugetlb)) return false;
+  const TypeEvidence* const pool = evidence.type(Allocator::kHugetlb, growth.name);
+  const double reserved = evidence.value(kReservedHugePages, growth.name).value_or(0);
+  return pool != nullptr && reserved > 0 && reserved >= free_pages_of(*pool) / 2;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
     const Kind& kind = kKinds[kind_of(evidence, growth)];
-    if (kind.name != cause.name) continue;
+    if (kind.name != cause.name || is_of_reserved(evidence, growth)) continue;
     // Parts of the account that overlap make the rest negative, and it rises to 0 as they part. No memory is allocated.
     if (kind.name == kUnaccountedGrowth && growth.now <= growth.gain / 2) continue;
     const auto to_limit = outlook(growth, growth.limit_seconds);
@@ -519,7 +527,7 @@ constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);
 }
 
-constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks, kGroupParts};
+constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks, kGroupParts, kReservedHugePages};
 
 constexpr auto kCauses = causes_of<kKinds>([](const Kind& kind) {
   return Cause{.name = kind.name,

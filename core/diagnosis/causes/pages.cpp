@@ -21,7 +21,6 @@ constexpr std::string_view kCompaction = "memstat_compaction_failures_total";
 constexpr std::string_view kSuccesses = "memstat_compaction_successes_total";
 constexpr std::string_view kIndex = "memstat_fragmentation_index";
 constexpr std::string_view kPartMissing = "memstat_accounted_part_missing";
-constexpr std::string_view kReserved = "memstat_hugetlb_reserved_pages";
 constexpr std::string_view kPaged = "memstat_paged_pages_total";
 constexpr std::string_view kNuma = "memstat_numa_events_total";
 constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
@@ -249,16 +248,10 @@ void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& foun
       .then("journalctl -k --grep 'page allocation failure' -n 20");
 }
 
-/// Free pages of a pool. The pool's name is their size.
-double free_pages_of(const TypeEvidence& pool) {
-  if (pool.free_objects) return *pool.free_objects;
-  return (pool.held_bytes.value_or(0) - pool.bytes.value_or(0)) / pool.object_bytes.value_or(1);
-}
-
 void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
     if (pool.allocator != Allocator::kHugetlb || !pool.object_bytes || *pool.object_bytes <= 0) continue;
-    const double reserved = evidence.value(kReserved, pool.name).value_or(0);
+    const double reserved = evidence.value(kReservedHugePages, pool.name).value_or(0);
     const double idle = (free_pages_of(pool) - reserved) * *pool.object_bytes;
     const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
     const bool is_needed = is_memory_short(evidence, 0.1);
@@ -284,7 +277,7 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
 void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
     if (pool.allocator != Allocator::kHugetlb || !pool.objects) continue;
-    const double reserved = evidence.value(kReserved, pool.name).value_or(0);
+    const double reserved = evidence.value(kReservedHugePages, pool.name).value_or(0);
     const double free = free_pages_of(pool);
     if (free > reserved || *pool.objects + free <= 0) continue;
     if (pool.limit_objects && *pool.objects + free < *pool.limit_objects) continue;  // overcommit has room
@@ -399,8 +392,8 @@ constexpr std::string_view kCompactionUses[] = {kFailures};
 constexpr std::string_view kCompactionExplains[] = {"hugetlb_exhausted"};
 constexpr std::string_view kGfpNeeds[] = {kGfp};
 constexpr std::string_view kPoolNeeds[] = {"hugetlb/*"};
-constexpr std::string_view kPoolUses[] = {kReserved};
-constexpr std::string_view kEmptyUses[] = {kFailures, kReserved};
+constexpr std::string_view kPoolUses[] = {kReservedHugePages};
+constexpr std::string_view kEmptyUses[] = {kFailures, kReservedHugePages};
 constexpr std::string_view kCmaNeeds[] = {"cma/*"};
 constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
 constexpr std::string_view kZswapUses[] = {kPaged};

@@ -20,6 +20,7 @@ bool is_of_groups(const Evidence& evidence, double refaults) {
   const bool is_of_machine = evidence.samples(kDirect).empty() || evidence.moved(kDirect) > 0;
   double scanned = 0;
   for (const MetricEvidence& one : evidence.samples(kScanned)) {
+    if (one.labels[0] == "proactive") continue;  // somebody asked for it, and memory need not be short
     if (one.labels[0] != "direct" || is_of_machine) scanned += one.change.recent;
   }
   return scanned < refaults / 2;

@@ -137,7 +137,7 @@ void TopModel::arrange() {
 }
 
 bool TopModel::is_folded(const TypeRow& group) const {
-  const auto depth = static_cast<std::size_t>(std::ranges::count(group.name, '/'));
+  const auto depth = static_cast<std::size_t>(std::count(group.name.begin(), group.name.end(), '/'));
   return (group.name != "/" && depth >= folded_from_) != toggled_.contains(identity_of(group));
 }
 

@@ -72,6 +72,14 @@ TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("oom_kill 2\n", "irq total=3\nmost total=x\n"), "oom_kills_total=2") << "kinds that are yet to come";
 }
 
+TEST_F(LinuxOom, TellsReclaimOnRequestAndTiersApart) {
+  EXPECT_EQ(words("pgpromote_success 6\npgdemote_kswapd 1\npgdemote_proactive 2\npgsteal_khugepaged 3\npgsteal_proactive 4\n"
+                  "pgscan_khugepaged 5\npgscan_proactive 7\nthp_split_page 8\n"),
+            "demoted_pages_total{kswapd}=1 demoted_pages_total{proactive}=2 huge_page_splits_total=8 promoted_pages_total=6 "
+            "reclaim_scanned_pages_total{khugepaged}=5 reclaim_scanned_pages_total{proactive}=7 "
+            "reclaimed_pages_total{khugepaged}=3 reclaimed_pages_total{proactive}=4");
+}
+
 TEST_F(LinuxOom, SaysWhatIsWrongWhere) {
   expect_refused("", "", kCountersFile, 0);
   expect_refused("nr_free_pages 5\n", "", kCountersFile, 16);

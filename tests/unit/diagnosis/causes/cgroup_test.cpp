@@ -103,7 +103,7 @@ TEST(Cgroup, OfPageCacheAboveHighIsHealthyUnlessItWaits) {
   EXPECT_EQ(machine.words(), "") << "it waited, and does not any more";
   stalls.change.last = 3;
   EXPECT_EQ(machine.words(), "now cgroup_throttled");
-  stalls.change.recent = 90;
+  stalls.change.recent = 60;
   EXPECT_EQ(machine.words(), "") << "it reads more than the cache may have, and is little slower for it";
 }
 

@@ -253,6 +253,20 @@ TEST(Growth, NamesNoGroupThatGainedLittle) {
   EXPECT_TRUE(machine.find().at(0).who.empty());
 }
 
+TEST(Growth, OfHugePagesThatAProgramReservedIsItsUseOfThem) {
+  EvidenceOfMachine machine;
+  TypeEvidence& pool = machine.type(Allocator::kHugetlb, "2MiB");
+  pool.bytes = 56 * kMiB;
+  pool.held_bytes = 200 * kMiB;
+  pool.object_bytes = 2 * kMiB;
+  machine.growing("hugetlb", "2MiB", 56 * kMiB, 56 * kMiB, 7).limit_seconds = 16;
+  EXPECT_EQ(machine.words(), "soon other_growth");
+  MetricEvidence& reserved = machine.metric("memstat_hugetlb_reserved_pages", 68, {"2MiB"});
+  EXPECT_EQ(machine.words(), "");
+  reserved.value = 20;
+  EXPECT_EQ(machine.words(), "soon other_growth");
+}
+
 TEST(Growth, NamesInUseAreFoundThatWereThereBefore) {
   EvidenceOfMachine machine;
   machine.type(Allocator::kTable, "dentries").objects = 1e6;

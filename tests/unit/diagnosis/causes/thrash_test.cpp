@@ -39,6 +39,8 @@ TEST(Thrash, OfAGroupAtItsLimitIsNotTheMachines) {
   machine.moved("memstat_pressure_stall_seconds_total", 18, {"full"});
   machine.moved("memstat_reclaim_scanned_pages_total", 400000, {"kswapd"});
   EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_reclaim_scanned_pages_total", 100000, {"proactive"});
+  EXPECT_EQ(machine.words(), "") << "reclaim on request";
   machine.moved("memstat_reclaim_scanned_pages_total", 100000, {"direct"});
   EXPECT_EQ(machine.words(), "now reclaim_thrash");
   machine.metric("memstat_allocation_stalls_total", 4, {"normal"});
