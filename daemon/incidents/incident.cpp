@@ -138,7 +138,10 @@ std::string_view incident_name(std::string_view file) { return file.substr(0, fi
 
 void write_incident(JsonWriter& json, const Incident& incident) {
   // Milliseconds since 1970, which JavaScript's numbers represent exactly.
-  const auto seconds_of = [](std::int64_t ns) { return static_cast<double>(ns / kNsPerMillisecond) / 1000; };
+  const auto seconds_of = [](std::int64_t ns) {
+    const std::int64_t milliseconds = ns / kNsPerMillisecond;
+    return static_cast<double>(milliseconds) / 1000;
+  };
   json.field("file", incident.file);
   if (incident.realtime_ns != 0) json.field("time", seconds_of(incident.realtime_ns));
   for (const Text& one : kTexts) {
