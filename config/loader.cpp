@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "config/key_reader.h"
 #include "config/yaml_tree.h"
 #include "core/base/ascii.h"
 #include "core/base/text.h"
@@ -18,42 +19,7 @@ namespace memstat {
 namespace {
 
 using std::chrono::nanoseconds;
-constexpr std::size_t kMaxListItems = 1000, kMaxProblems = 50;
-constexpr std::string_view kFileKey = kYamlFileKey;
-using Node = YamlNode;
-using Problem = YamlProblem;
-
-std::string describe(const Node& node) {
-  switch (node.kind) {
-    case Node::Kind::kNull: return "nothing";
-    case Node::Kind::kScalar: return quoted(node.text);
-    case Node::Kind::kList: return "a list";
-    case Node::Kind::kMap: return "a map";
-  }
-  return {};
-}
-
-std::string join(const std::string& path, std::string_view key) {
-  return path.empty() ? shortened(key) : path + "." + shortened(key);
-}
-
-/// "; did you mean X?", or "; " and what else to do when no known word is near.
-std::string nearest_or(std::string_view word, std::span<const std::string_view> known, const std::string& otherwise) {
-  const std::string_view nearest = nearest_word(word, known);
-  return "; " + (nearest.empty() ? otherwise : "did you mean " + std::string(nearest) + "?");
-}
-
-/// "write true", when the text is another word for it (yes, on, 1); otherwise "write true or false".
-std::string meant_word(std::string_view text, std::string_view yes, std::string_view no) {
-  constexpr std::string_view kYes[] = {"true", "yes", "on", "y", "1", "enabled"};
-  constexpr std::string_view kNo[] = {"false", "no", "off", "n", "0", "disabled"};
-  const std::string low = lower_case(text);
-  if (std::find(std::begin(kYes), std::end(kYes), low) != std::end(kYes)) return "write " + std::string(yes);
-  if (std::find(std::begin(kNo), std::end(kNo), low) != std::end(kNo)) return "write " + std::string(no);
-  return "write " + std::string(yes) + " or " + std::string(no);
-}
-
-class Loader {
+class Loader : private KeyReader {
  public:
   explicit Loader(const ConfigContext& context) : context_(context) {}
 
@@ -114,178 +80,14 @@ class Loader {
     check_together();
   }
 
-  void add(Problem problem) { problems_.push_back(std::move(problem)); }
+  using KeyReader::add;
   ConfigResult finish(std::string_view file_name) {
-    if (problems_.empty()) return std::move(config_);
-    const auto place = [](const Problem& one) { return std::pair(one.position.line, one.position.column); };
-    std::stable_sort(problems_.begin(), problems_.end(),
-                     [&place](const Problem& left, const Problem& right) { return place(left) < place(right); });
-    if (problems_.size() > kMaxProblems) {
-      Problem& last = problems_[kMaxProblems - 1];
-      last.text = std::to_string(problems_.size() - kMaxProblems + 1) + " more problems are not shown; correct those above";
-      last.key = kFileKey;
-      problems_.resize(kMaxProblems);
-    }
-    ConfigProblems result;
-    for (const Problem& problem : problems_) {
-      result.lines.push_back(std::string(file_name) + ":" + std::to_string(problem.position.line) + ":" +
-                             std::to_string(problem.position.column) + ": " + problem.key + ": " + problem.text);
-    }
-    return result;
+    ConfigProblems problems = problems_of(file_name);
+    if (problems.lines.empty()) return std::move(config_);
+    return problems;
   }
 
  private:
-  /// Reads the value of a key or item into its place, or adds a problem.
-  using Reader = std::function<void(const Node& node, const std::string& path)>;
-  struct Key {
-    std::string_view name;
-    Reader read;
-  };
-
-  void problem(const Node& node, const std::string& path, std::string text) {
-    problems_.push_back({node.position, path, std::move(text)});
-  }
-
-  bool has_kind(const Node& node, const std::string& path, Node::Kind kind, std::string_view what,
-                const std::string& advice) {
-    if (node.kind == kind) return true;
-    if (node.kind == Node::Kind::kNull) {
-      problem(node, path, "has no value; " + advice + ", or remove the key");
-    } else {
-      problem(node, path, "must be " + std::string(what) + ", not " + describe(node) + "; " + advice);
-    }
-    return false;
-  }
-
-  bool is_text(const Node& node, const std::string& path, std::string_view what, std::string_view example) {
-    return has_kind(node, path, Node::Kind::kScalar, what, "write " + std::string(example));
-  }
-
-  /// Calls `visit(key, value, path)` for each key of a map that is a word and not a duplicate.
-  template <typename Visit>
-  void for_each_key(const Node& map, const std::string& path, Visit visit) {
-    std::map<std::string_view, int> first_lines;
-    for (std::size_t i = 0; i + 1 < map.children.size(); i += 2) {
-      const Node& key = map.children[i];
-      if (key.kind != Node::Kind::kScalar) {
-        problem(key, path.empty() ? std::string(kFileKey) : path, "has " + describe(key) + " as a key; write a word");
-        continue;
-      }
-      const std::string key_path = join(path, key.text);
-      const auto [first, is_new] = first_lines.emplace(key.text, key.position.line);
-      if (!is_new) {
-        problem(key, key_path, "appears twice, first in line " + std::to_string(first->second) + "; keep one of the two");
-        continue;
-      }
-      visit(key, map.children[i + 1], key_path);
-    }
-  }
-
-  void read_map(const Node& node, const std::string& path, const std::vector<Key>& keys) {
-    std::vector<std::string_view> known;
-    for (const Key& key : keys) known.push_back(key.name);
-    const std::string choice = listing(known);
-    const std::string shown_path = path.empty() ? std::string(kFileKey) : path;
-    if (!has_kind(node, shown_path, Node::Kind::kMap, "a map of keys", "write some of its keys (" + choice + ")")) return;
-    for_each_key(node, path, [&](const Node& key, const Node& value, const std::string& key_path) {
-      for (const Key& candidate : keys) {
-        if (candidate.name != key.text) continue;
-        written_.emplace(key_path, &value);
-        return candidate.read(value, key_path);
-      }
-      problem(key, key_path, "is not a known key" + nearest_or(key.text, known, "the keys here are " + choice));
-    });
-  }
-
-  /// A scalar read by one of the parsers in values.h.
-  template <typename T, typename Place>
-  Reader parsed(Result<T> (*parse)(std::string_view), Place& place, std::string_view what, std::string_view example) {
-    return [=, this, &place](const Node& node, const std::string& path) {
-      if (!is_text(node, path, what, example)) return;
-      auto value = parse(node.text);
-      if (value) {
-        place = std::move(*value);
-      } else {
-        problem(node, path, value.error().detail);
-      }
-    };
-  }
-
-  template <typename Place>
-  Reader duration(Place& place, nanoseconds least, nanoseconds most, std::string_view example) {
-    return [=, this, &place](const Node& node, const std::string& path) {
-      nanoseconds value(-1);
-      parsed(parse_duration, value, "a duration", example)(node, path);
-      if (value < nanoseconds(0)) return;
-      if (value < least) problem(node, path, quoted(node.text) + " is too short; write at least " + duration_text(least));
-      if (value > most) problem(node, path, quoted(node.text) + " is too long; write at most " + duration_text(most));
-      place = value;
-    };
-  }
-
-  template <typename Place>
-  Reader size(Place& place, std::string_view example) {
-    return [=, this, &place](const Node& node, const std::string& path) {
-      std::optional<std::uint64_t> value;
-      parsed(parse_size, value, "a size", example)(node, path);
-      if (value == 0U)
-        problem(node, path, quoted(node.text) + " leaves no room; write a size above 0, such as " + std::string(example));
-      if (value) place = *value;
-    };
-  }
-
-  Reader number(std::uint64_t most, std::string_view example, std::function<void(std::uint64_t)> set) {
-    return [=, this, set = std::move(set)](const Node& node, const std::string& path) {
-      if (!is_text(node, path, "a whole number", example)) return;
-      const auto value = parse_u64(node.text);
-      if (!node.is_quoted && value && *value > 0 && *value <= most) return set(*value);
-      problem(node, path,
-              (node.is_quoted ? "the text " : "") + quoted(node.text) + " is not a whole number from 1 to " +
-                  std::to_string(most) + "; write one such as " + std::string(example));
-    };
-  }
-
-  Reader boolean(bool& place) {
-    return [this, &place](const Node& node, const std::string& path) {
-      if (!is_text(node, path, "true or false", place ? "true" : "false")) return;
-      if (node.is_quoted) {
-        return problem(node, path,
-                       "the text " + quoted(node.text) + " is not a truth value; write true or false, without quotes");
-      }
-      if (node.text != "true" && node.text != "false") {
-        return problem(node, path, quoted(node.text) + " is not a truth value; " + meant_word(node.text, "true", "false"));
-      }
-      place = node.text == "true";
-    };
-  }
-
-  Reader list(std::string_view what, std::string_view example, Reader read_item) {
-    return [=, this, read_item = std::move(read_item)](const Node& node, const std::string& path) {
-      if (!has_kind(node, path, Node::Kind::kList, what, "write " + std::string(example))) return;
-      if (node.children.size() > kMaxListItems) {
-        return problem(
-            node, path,
-            "has " + std::to_string(node.children.size()) + " entries; write at most " + std::to_string(kMaxListItems));
-      }
-      for (std::size_t i = 0; i < node.children.size(); ++i) {
-        read_item(node.children[i], path + "[" + std::to_string(i) + "]");
-      }
-    };
-  }
-
-  Reader map(std::vector<Key> keys) {
-    return [this, keys = std::move(keys)](const Node& node, const std::string& path) { read_map(node, path, keys); };
-  }
-
-  Reader patterns(std::vector<NamePattern>& place) {
-    return list("a list of regular expressions", "[\"kmalloc-.*\"]",
-                [this, &place](const Node& node, const std::string& path) {
-                  NamePattern pattern;
-                  parsed(NamePattern::compile, pattern, "a regular expression", "\"kmalloc-.*\"")(node, path);
-                  place.push_back(std::move(pattern));
-                });
-  }
-
   Reader by(void (Loader::*reads)(const Node&, const std::string&)) {
     return [this, reads](const Node& node, const std::string& path) { (this->*reads)(node, path); };
   }
@@ -419,9 +221,9 @@ class Loader {
           break;
         }
         case Kind::kPattern: {
-          const std::size_t before = problems_.size();
+          const std::size_t before = problem_count();
           parsed(NamePattern::compile, setting.pattern, "a regular expression", "\".*\"")(node, path);
-          const bool is_set = problems_.size() == before && node.text != option.default_pattern;
+          const bool is_set = problem_count() == before && node.text != option.default_pattern;
           if (is_set) config_.sources[source].settings.emplace(option.name, std::move(setting));
           return;
         }
@@ -441,15 +243,15 @@ class Loader {
   void read_limit(const Node& node, const std::string& path) {
     LimitConfig limit;
     const std::string_view any = "\".*\"";
-    const std::size_t problems_before = problems_.size();
+    const std::size_t problems_before = problem_count();
     map({{"allocator", parsed(NamePattern::compile, limit.allocator, "a regular expression", any)},
          {"type", parsed(NamePattern::compile, limit.type, "a regular expression", any)},
          {"bytes", size(limit.bytes, "2GiB")},
          {"objects", number(std::numeric_limits<std::uint64_t>::max(), "100000",
                             [&](std::uint64_t value) { limit.objects = value; })}})(node, path);
-    if (problems_.size() != problems_before) return;
+    if (problem_count() != problems_before) return;
     for (const char* key : {"allocator", "type"}) {
-      if (!written_.contains(path + "." + key)) {
+      if (written(path + "." + key) == nullptr) {
         problem(node, path + "." + key, "is missing; write " + std::string(key) + ": \".*\" to match every one");
       }
     }
@@ -469,7 +271,7 @@ class Loader {
     if (taker == nullptr) return problem(node, path, "cannot be counted: this build has no counters; remove the key");
     if (config_.counters.size() == kMaxCounterSets) return problem(node, path, "is one set too many; write at most 16");
     CounterSetConfig set;
-    const std::size_t problems_before = problems_.size();
+    const std::size_t problems_before = problem_count();
     const auto read_event = [&](const Node& item, const std::string& item_path) {
       if (!is_text(item, item_path, "the name of an event", "page-faults")) return;
       if (const std::string why = taker->problem_with(item.text); !why.empty()) {
@@ -480,7 +282,7 @@ class Loader {
     map({{"set", parsed(parse_set_name, set.name, "a word", "memory")},
          {"events", list("a list of events", "[page-faults]", read_event)},
          {"cpus", parsed(parse_cpus, set.cpus, "all, or a list of CPUs", "0-3")}})(node, path);
-    if (problems_.size() != problems_before) return;
+    if (problem_count() != problems_before) return;
     if (set.name.empty()) return problem(node, path, "has no name; write set: memory");
     if (set.events.empty() && set.name == "memory") {
       std::string_view usual = taker->default_pattern;
@@ -515,11 +317,11 @@ class Loader {
     return list("a list of filters", "[{allocator: slab, type: \"kmalloc-.*\"}]",
                 [this, &place](const Node& node, const std::string& path) {
                   TypePattern pattern;
-                  const std::size_t problems_before = problems_.size();
+                  const std::size_t problems_before = problem_count();
                   map({{"allocator", parsed(NamePattern::compile, pattern.allocator, "a regular expression", "\".*\"")},
                        {"type", parsed(NamePattern::compile, pattern.type, "a regular expression", "\".*\"")}})(node, path);
-                  if (problems_.size() != problems_before) return;
-                  if (!written_.contains(path + ".allocator") && !written_.contains(path + ".type")) {
+                  if (problem_count() != problems_before) return;
+                  if (written(path + ".allocator") == nullptr && written(path + ".type") == nullptr) {
                     return problem(node, path,
                                    "has neither allocator nor type; write one of them, such as type: \"kmalloc-.*\"");
                   }
@@ -529,26 +331,26 @@ class Loader {
 
   /// Checks keys against each other.
   void check_together() {
-    const auto allow = written_.find("allow");
-    const bool has_allow = allow != written_.end() && !allow->second->children.empty();
+    const Node* const allow = written("allow");
+    const bool has_allow = allow != nullptr && !allow->children.empty();
     for (std::size_t i = 0; i < listen_nodes_.size(); ++i) {
       const auto result = check_listen_address(config_.listen[i], has_allow);
       if (!result) problem(*listen_nodes_[i].first, listen_nodes_[i].second, result.error().detail);
     }
-    if (!problems_.empty()) return;  // the rest compares values, which must be valid
+    if (problem_count() != 0) return;  // the rest compares values, which must be valid
     const std::string interval = duration_text(config_.poll.interval);
     for (const auto& [name, source] : config_.sources) {
       if (source.interval && *source.interval < config_.poll.interval) {
         const std::string path = "sources." + name + ".interval";
-        problem(*written_.at(path), path,
+        problem(*written(path), path,
                 quoted(duration_text(*source.interval)) + " is shorter than poll.interval (" + interval +
                     "), and sources are read at polls only; write " + interval + " or more");
       }
     }
     if (config_.growth_window < config_.poll.interval) {
       // One of the two keys is in the file, because the defaults are consistent.
-      const std::string path = written_.contains("growth.window") ? "growth.window" : "poll.interval";
-      problem(*written_.at(path), path,
+      const std::string path = written("growth.window") != nullptr ? "growth.window" : "poll.interval";
+      problem(*written(path), path,
               "growth.window (" + duration_text(config_.growth_window) + ") is shorter than poll.interval (" + interval +
                   "), so no growth could be seen; write growth: {window: " + interval + "} or more");
     }
@@ -556,9 +358,7 @@ class Loader {
 
   const ConfigContext& context_;
   Config config_;
-  std::map<std::string, const Node*> written_;                     ///< values of the keys in the file, by path; in the tree
   std::vector<std::pair<const Node*, std::string>> listen_nodes_;  ///< and path, for each entry of config_.listen
-  std::vector<Problem> problems_;
 };
 
 void Loader::read_basic_auth(const Node& node, const std::string& path) {
@@ -583,7 +383,7 @@ void Loader::read_basic_auth(const Node& node, const std::string& path) {
 
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context) {
   Loader loader(context);
-  Node root;
+  YamlNode root;
   try {
     if (auto problem = read_yaml_tree(yaml, root)) {
       loader.add(*std::move(problem));
@@ -593,7 +393,7 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
   } catch (const std::bad_alloc&) {  // not an error in the file
     throw;
   } catch (const std::exception& error) {
-    loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
+    loader.add({{}, std::string(kYamlFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }
   return loader.finish(file_name);
 }
