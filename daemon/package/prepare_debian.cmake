@@ -9,6 +9,14 @@ foreach(part ${CPACK_COMPONENTS_ALL})
   set(documents "${tree}/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
   file(COPY_FILE "${CPACK_MEMSTAT_CHANGELOG}" "${documents}/changelog.Debian")
   file(CHMOD "${documents}/changelog.Debian" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  if(part STREQUAL "library" OR part STREQUAL "counters")
+    set(overrides "${tree}/share/lintian/overrides/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+    file(WRITE "${overrides}" "# The trigger renews the linker's cache. Without scripts of the package CMake adds some that do it in another root.
+maintainer-script-empty [postinst]
+maintainer-script-empty [postrm]
+")
+    file(CHMOD "${overrides}" PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  endif()
   file(GLOB pages "${tree}/share/man/man*/*.[1-9]")
   execute_process(COMMAND gzip -9nf ${pages} "${documents}/changelog.Debian" COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
