@@ -160,6 +160,12 @@ class Pages(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
                 self.assertTrue(source(page).isascii())
 
+    def test_every_page_has_what_is_looked_for_first(self):
+        for page in PAGES:
+            wanted = {"EXAMPLES", "SEE ALSO"} | ({"FILES"} if page != "cpc.3" else set()) | ({"EXIT STATUS"} if page.endswith(".8") else set())
+            sections = set(re.findall(r"^\.Sh (.*)$", source(page), re.M))
+            self.assertEqual(wanted - sections, set(), page)
+
     def test_every_page_fits_a_terminal_and_refers_to_existing_pages(self):
         for page in PAGES:
             with self.subTest(page):
