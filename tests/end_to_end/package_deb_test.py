@@ -169,6 +169,23 @@ class Packages(unittest.TestCase):
                               capture_output=True, text=True, check=False, timeout=program.PATIENCE)
         self.assertEqual((done.stdout, done.returncode), ("", 0), done.stderr)
 
+    def test_the_rpm_packages_have_the_same_files(self):
+        if not shutil.which("rpmbuild"):
+            self.skipTest("rpmbuild is not installed")
+        top = self.root.directory + "-rpm"
+        self.addCleanup(shutil.rmtree, top, True)
+        version = package.command(program.MEMSTATD, "--version").split()[1]
+        package.command("rpmbuild", "-bb", "--quiet", "--define", f"_topdir {top}", "--define", f"prebuilt {package.BUILD_DIR}", "--define", f"memstatd_version {version}",
+                        os.path.join(program.SOURCE_DIR, "daemon", "package", "memstatd.spec"))
+        rpms = {os.path.basename(path).rsplit("-", 2)[0]: path for path in glob.glob(os.path.join(top, "RPMS", "*", "*.rpm"))}
+        for name in ("memstatd", "memstatd-dashboards"):
+            listed = package.command("rpm", "-qp", "--queryformat", "[%{FILEMODES:perms} %{FILENAMES}\n]", rpms[name]).splitlines()
+            found = {path.replace("/zsh/site-functions/", "/zsh/vendor-completions/"): mode for mode, path in map(str.split, listed) if not mode.startswith("d")}
+            unpacked = [line.split() for line in package.command("dpkg-deb", "-c", self.debs[name]).splitlines()]
+            wanted = {words[5].removeprefix("."): words[0] for words in unpacked if not words[0].startswith("d")}
+            self.assertEqual(found, {path: mode for path, mode in wanted.items() if not path.endswith("/changelog.Debian.gz")})
+        self.assertEqual(package.command("rpm", "-qpc", rpms["memstatd"]), f"/{CONFIGURATION}\n")
+
     def test_what_a_minimal_system_gets_with_it_is_small(self):
         installed = Installed()
         depends = [one for alternatives in installed.names(self.field("memstatd", "Depends")) for one in alternatives]
