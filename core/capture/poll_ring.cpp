@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,6 @@ namespace {
 
 using Kind = PollRecord::Kind;
 
-constexpr std::size_t kEntryBytes = 128;  // of memory beside key and content
 /// A larger file would push all polls out.
 constexpr std::size_t kMaxShareOfChanges = 3;
 /// A larger file, such as /proc/vmallocinfo, would push the hour out, and is in the last polls only.
@@ -41,7 +41,18 @@ bool is_root_of_groups(std::string_view directory) {
          (directory.find(',') != std::string_view::npos && directory.find('/', 1) == std::string_view::npos);
 }
 
-std::string key_of(Kind kind, std::string_view name) { return std::string(1, static_cast<char>(kind)).append(name); }
+std::size_t hash_of(Kind kind, std::string_view name) {
+  return std::hash<std::string_view>()(name) + static_cast<std::size_t>(kind);
+}
+
+/// Makes room for that many bytes. std::string would double its own.
+void reserve_exactly(std::string& text, std::size_t size) {
+  if (size <= text.capacity()) return;
+  std::string larger;
+  larger.reserve(size + kMinSpare + size / kShareOfSpare);
+  larger.assign(text);
+  text.swap(larger);
+}
 
 }  // namespace
 
@@ -56,13 +67,9 @@ std::string_view PollRing::content_of(const Entry& entry) const {
   return log_of(entry.latest).bytes_at(entry.latest.offset);
 }
 
-int PollRing::errno_of(const Entry& entry) const {
-  if (entry.latest.where == Place::Where::kKnown) return entry.known_errno;
-  return log_of(entry.latest).change_at(entry.latest.offset).system_errno;
-}
-
 bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_errno) const {
-  return errno_of(entry) == system_errno && (system_errno != 0 || content_of(entry) == bytes);
+  if (entry.system_errno != system_errno) return false;
+  return system_errno != 0 || (entry.size == bytes.size() && content_of(entry) == bytes);
 }
 
 PollRing::Rank PollRing::rank_of(Kind kind, std::string_view name) {
@@ -81,7 +88,7 @@ bool PollRing::has_place(Kind kind, std::string_view name, std::size_t size) {
   const std::size_t needed = name.size() + size + kEntryBytes;
   const Rank rank = rank_of(kind, name);
   if (rank == Rank::kOtherGroup) {
-    const Entry* const last = expected_ > 0 ? &entries_[expected_ - 1] : nullptr;
+    const Entry* const last = last_ == kNone ? nullptr : &entries_[last_];
     const bool is_begun =
         last != nullptr && last->kind == kind && directory_of(kind, last->name) == directory_of(kind, name);
     return is_begun ? known_bytes_ + needed <= max_known_
@@ -130,9 +137,8 @@ void PollRing::bound_others() {
 
 void PollRing::leave_out(std::uint32_t number) {
   Entry& entry = entries_[number];
-  known_bytes_ -= entry.name.size() + kEntryBytes + entry.size;
-  numbers_.erase(key_of(entry.kind, entry.name));
-  entry = {};
+  known_bytes_ -= entry.size;
+  forget(number);
   gone_.push_back(number);
   ++leaving_out_;
 }
@@ -159,14 +165,32 @@ void PollRing::want(std::span<const std::string> groups) {
   ranked_.clear();
 }
 
+/// Takes the name from the entry, whose number another may then get.
+void PollRing::forget(std::uint32_t number) {
+  Entry& entry = entries_[number];
+  known_bytes_ -= entry.name.size() + kEntryBytes;
+  const auto [begin, end] = numbers_.equal_range(hash_of(entry.kind, entry.name));
+  const auto found = std::find_if(begin, end, [&](const auto& one) { return one.second == number; });
+  if (found != end) numbers_.erase(found);
+  const std::uint32_t follower = entry.follower;
+  entry = {};
+  entry.follower = follower;
+}
+
+bool PollRing::is_of(std::uint32_t number, Kind kind, std::string_view name) const {
+  return number < entries_.size() && entries_[number].kind == kind && entries_[number].name == name;
+}
+
 /// The number of the entry, or kNone.
 std::uint32_t PollRing::find(Kind kind, std::string_view name) {
-  if (expected_ < entries_.size() && entries_[expected_].kind == kind && entries_[expected_].name == name)
-    return expected_++;
-  const auto found = numbers_.find(key_of(kind, name));
-  if (found == numbers_.end()) return kNone;
-  expected_ = found->second + 1;
-  return found->second;
+  std::uint32_t& next = expected();
+  if (!is_of(next, kind, name)) {
+    const auto [begin, end] = numbers_.equal_range(hash_of(kind, name));
+    const auto found = std::find_if(begin, end, [&](const auto& one) { return is_of(one.second, kind, name); });
+    if (found == end) return kNone;
+    next = found->second;
+  }
+  return last_ = next;
 }
 
 std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
@@ -177,14 +201,32 @@ std::uint32_t PollRing::make_entry(Kind kind, std::string_view name) {
     number = free_.back();
     free_.pop_back();
   }
-  entries_[number] = {};
-  entries_[number].name = name;
-  entries_[number].kind = kind;
-  entries_[number].known_errno = ENOENT;
-  numbers_.emplace(key_of(kind, name), number);
+  Entry& entry = entries_[number];
+  entry = {};
+  entry.name = name;
+  entry.kind = kind;
+  entry.system_errno = ENOENT;
+  entry.known_errno = ENOENT;
+  entry.follower = number + 1;
+  numbers_.emplace(hash_of(kind, name), number);
   known_bytes_ += name.size() + kEntryBytes;
-  expected_ = number + 1;
-  return number;
+  forget_opening(kind, name, &entry);
+  expected() = number;
+  return last_ = number;
+}
+
+/// `entry`: knows it instead; nullptr: there is no such thing any more.
+void PollRing::forget_opening(Kind kind, std::string_view name, Entry* entry) {
+  const auto record = opening_.find(kind, name);
+  if (!record) return;
+  known_bytes_ -= RecordPack::size_of(record->name.size(), record->bytes.size());
+  if (entry != nullptr) {
+    reserve_exactly(entry->known, record->bytes.size());
+    entry->known.assign(record->bytes);
+    entry->known_errno = entry->system_errno = record->system_errno;
+    known_bytes_ += entry->size = record->bytes.size();
+  }
+  opening_.remove(*record);
 }
 
 void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int system_errno) {
@@ -193,7 +235,10 @@ void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int
   const bool is_too_large = bytes.size() > recent_.max_bytes() / kMaxShareOfChanges;
   const bool is_new = number == kNone;
   if (is_new) {
-    if (system_errno == ENOENT) return;
+    if (system_errno == ENOENT) {
+      if (polls_since_opening_ < kSeldomPolls) forget_opening(kind, name, nullptr);
+      return;
+    }
     if (is_too_large || !has_place(kind, name, bytes.size())) {
       ++leaving_out_;
       return;
@@ -201,7 +246,6 @@ void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int
     number = make_entry(kind, name);
   }
   Entry& entry = entries_[number];
-  entry.is_of_opening = false;
   if (is_too_large) {
     ++leaving_out_;
     bytes = {};
@@ -209,7 +253,7 @@ void PollRing::add(Kind kind, std::string_view name, std::string_view bytes, int
   }
   if (is_same(entry, bytes, system_errno)) return;
   if (!is_new && rank_of(kind, name) == Rank::kOtherGroup) changed_others_ += sizeof(Change) + bytes.size();
-  if (kind == Kind::kListing && errno_of(entry) == 0) {
+  if (kind == Kind::kListing && entry.system_errno == 0) {
     const std::string before(content_of(entry));
     change(number, bytes, system_errno);
     note_removed(name, before, bytes);
@@ -232,7 +276,7 @@ void PollRing::note_removed(std::string_view directory, std::string_view before,
     below.remove_prefix(directory.size());
     if (!below.starts_with('/')) continue;
     below = below.substr(1, below.find('/', 1) - 1);
-    if (removed.count(below) != 0 && errno_of(entries_[number]) != ENOENT) change(number, {}, ENOENT);
+    if (removed.count(below) != 0 && entries_[number].system_errno != ENOENT) change(number, {}, ENOENT);
   }
 }
 
@@ -244,10 +288,11 @@ void PollRing::change(std::uint32_t number, std::string_view bytes, int system_e
   const std::uint64_t offset = recent_.append(number, bytes, system_errno);
   if (entry.latest.where == Place::Where::kRecent) recent_.set_next(entry.latest.offset, offset);
   entry.latest = {Place::Where::kRecent, offset};
-  entry.known.reserve(bytes.size());
+  reserve_exactly(entry.known, bytes.size());
   known_bytes_ += bytes.size();
   known_bytes_ -= entry.size;
   entry.size = bytes.size();
+  entry.system_errno = system_errno;
 }
 
 /// A change becomes part of what was known before the oldest poll.
@@ -260,9 +305,7 @@ void PollRing::know(Place place, const Change& change, std::string_view bytes) {
   entry.latest = {};
   if (change.system_errno != ENOENT || change.entry == changing_) return;
   if (entry.is_large && entry.has_kept && entry.kept >= old_.begin()) return;  // another could not have its number yet
-  known_bytes_ -= entry.name.size() + kEntryBytes;
-  numbers_.erase(key_of(entry.kind, entry.name));
-  entry = {};
+  forget(change.entry);
   free_.push_back(change.entry);
 }
 
@@ -339,7 +382,23 @@ void PollRing::make_room(std::size_t size) {
 }
 
 void PollRing::end_opening() {
-  for (Entry& entry : entries_) entry.is_of_opening = true;
+  std::size_t size = 0;
+  for (const Entry& entry : entries_) size += RecordPack::size_of(entry.name.size(), entry.size);
+  opening_.reserve(size);
+  for (const Entry& entry : entries_) {
+    if (entry.name.empty() || entry.system_errno == ENOENT) continue;
+    opening_.add({.kind = entry.kind,
+                  .system_errno = entry.system_errno,
+                  .name = entry.name,
+                  .bytes = entry.system_errno == 0 ? content_of(entry) : std::string_view()});
+  }
+  entries_ = std::vector<Entry>();
+  numbers_ = {};
+  free_.clear();
+  gone_.clear();
+  recent_.remove_until(recent_.end());
+  last_ = kNone;
+  known_bytes_ = opening_.size();
   polls_since_opening_ = 0;
 }
 
@@ -352,7 +411,7 @@ void PollRing::end_poll(const PollInfo& info) {
   free_gone();
   left_out_ = std::exchange(leaving_out_, 0);
   if (polls_since_opening_ < kSeldomPolls) ++polls_since_opening_;
-  expected_ = 0;
+  last_ = kNone;
 }
 
 Result<void> PollRing::for_each_poll(const Take& take, std::size_t most) const {
@@ -373,20 +432,29 @@ Result<void> PollRing::for_each_poll(const Take& take, std::size_t most) const {
   // Files that are read seldom may not have been read again yet.
   const bool may_be_of_polls = polls_since_opening_ < kSeldomPolls;
   bool is_first = true;
+  std::size_t count = 0;  // of `records`
+  const auto append = [&](const RecordPack::Record& from) {
+    if (count == records.size()) records.emplace_back();
+    PollRecord& record = records[count++];
+    record.kind = from.system_errno == 0 ? from.kind : error_kind_of(from.kind);
+    record.name = from.name;
+    record.system_errno = from.system_errno;
+    record.bytes.assign(from.bytes);
+  };
   std::size_t left = poll_count();
   const auto take_now = [&](const Poll& poll, bool is_old) -> Result<void> {
     if (left-- > most) return {};
-    std::size_t count = 0;
+    count = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i].system_errno == ENOENT || (entries_[i].is_of_opening && !is_first && !may_be_of_polls)) continue;
-      if (is_old && entries_[i].is_large) continue;
-      if (count == records.size()) records.emplace_back();
-      PollRecord& record = records[count++];
       const Entry& entry = entries_[i];
-      record.kind = now[i].system_errno == 0 ? entry.kind : error_kind_of(entry.kind);
-      record.name = entry.name;
-      record.system_errno = now[i].system_errno;
-      record.bytes.assign(now[i].bytes);
+      if (now[i].system_errno == ENOENT || (is_old && entry.is_large)) continue;
+      append({.kind = entry.kind, .system_errno = now[i].system_errno, .name = entry.name, .bytes = now[i].bytes});
+    }
+    if (is_first || may_be_of_polls) {
+      opening_.for_each([&](const RecordPack::Record& record) {
+        append(record);
+        return true;
+      });
     }
     is_first = false;
     return take(poll.info, {records.data(), count});

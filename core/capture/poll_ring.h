@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/capture/change_log.h"
 #include "core/capture/poll_plan.h"
+#include "core/capture/record_pack.h"
 
 namespace memstat {
 
@@ -35,7 +36,8 @@ class PollRing {
   /// Adds the result of a read. `kind`: not an error. `system_errno` 0: it succeeded, with these bytes. ENOENT: there is no
   /// such thing any more.
   void add(PollRecord::Kind kind, std::string_view name, std::string_view bytes, int system_errno);
-  /// Files read so far, and not again within kSeldomPolls polls, are part of the oldest poll only, as in a recording.
+  /// Call before the first poll. Files read so far, and not again within kSeldomPolls polls, are part of the oldest poll
+  /// only, as in a recording.
   void end_opening();
   /// The reads since the last call were a poll.
   void end_poll(const PollInfo& info);
@@ -63,16 +65,19 @@ class PollRing {
   };
   struct Entry {
     std::string name;  // "": free
-    PollRecord::Kind kind = PollRecord::Kind::kFile;
     std::string known;
-    int known_errno = 0;
     Place latest;
     std::uint64_t kept = 0;  // offset of its last change in old_
+    std::size_t size = 0;    // of its last content
+    int system_errno = 0;    // of its last content
+    int known_errno = 0;
+    std::uint32_t follower = 0;  // number of the entry that was read after it the last time
+    PollRecord::Kind kind = PollRecord::Kind::kFile;
     bool has_kept = false;
-    bool is_large = false;       // its changes are not kept; `known` is what it was before the oldest recent poll
-    std::size_t size = 0;        // of its last content
-    bool is_of_opening = false;  // not read since
+    bool is_large = false;  // its changes are not kept; `known` is what it was before the oldest recent poll
   };
+  // On the heap beside its name and content: the entry, a node of numbers_, and what malloc adds to the blocks of both.
+  static constexpr std::size_t kEntryBytes = sizeof(Entry) + 64;
   struct Poll {
     PollInfo info;
     std::uint64_t end;     // offset after its changes
@@ -87,6 +92,10 @@ class PollRing {
   void bound_others();
   void free_gone();
   void leave_out(std::uint32_t number);
+  void forget(std::uint32_t number);
+  void forget_opening(PollRecord::Kind kind, std::string_view name, Entry* entry);
+  [[nodiscard]] std::uint32_t& expected() { return last_ == kNone ? first_ : entries_[last_].follower; }
+  [[nodiscard]] bool is_of(std::uint32_t number, PollRecord::Kind kind, std::string_view name) const;
   [[nodiscard]] std::uint32_t find(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] std::uint32_t make_entry(PollRecord::Kind kind, std::string_view name);
   [[nodiscard]] bool is_same(const Entry& entry, std::string_view bytes, int system_errno) const;
@@ -94,7 +103,6 @@ class PollRing {
   void change(std::uint32_t number, std::string_view bytes, int system_errno);
   [[nodiscard]] const ChangeLog& log_of(Place place) const { return place.where == Place::Where::kOld ? old_ : recent_; }
   [[nodiscard]] std::string_view content_of(const Entry& entry) const;
-  [[nodiscard]] int errno_of(const Entry& entry) const;
   void know(Place place, const Change& change, std::string_view bytes);
   void keep(std::uint64_t offset, const Change& change, std::string_view bytes);
   void know_old_until(std::uint64_t end);
@@ -108,15 +116,17 @@ class PollRing {
   std::vector<Poll> polls_;
   std::vector<Poll> old_polls_;
   std::int64_t last_kept_ns_ = INT64_MIN;  // monotonic
+  RecordPack opening_;                     // what was read when opening, and not since
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> gone_;                         // left out in this poll, but in the logs
-  std::vector<std::string> wanted_;                         // control groups
-  std::string ranked_;                                      // directory of the last group whose rank was found
-  Rank rank_ = Rank::kOtherGroup;                           // its rank
-  std::unordered_map<std::string, std::uint32_t> numbers_;  // by kind and name
-  std::uint32_t changing_ = kNone;                          // not to be freed
-  std::uint32_t expected_ = 0;                              // reads come in the same order at each poll
+  std::vector<std::uint32_t> gone_;                              // left out in this poll, but in the logs
+  std::vector<std::string> wanted_;                              // control groups
+  std::string ranked_;                                           // directory of the last group whose rank was found
+  Rank rank_ = Rank::kOtherGroup;                                // its rank
+  std::unordered_multimap<std::size_t, std::uint32_t> numbers_;  // by hash of kind and name
+  std::uint32_t changing_ = kNone;                               // not to be freed
+  std::uint32_t last_ = kNone;                                   // the last entry that was read in this poll
+  std::uint32_t first_ = 0;                                      // that began the poll before
   std::size_t known_bytes_ = 0;
   std::size_t max_with_others_;          // of known_bytes_, so that another group may be begun
   std::size_t changed_others_ = 0;       // bytes of changes of this poll in groups that are not wanted

@@ -92,6 +92,23 @@ TEST(PollRing, WhatWasReadWhenOpeningAndMayBeReadAgainIsInAllPolls) {
   EXPECT_EQ(states_of(ring).back(), (State{{"/seldom", "1"}}));
 }
 
+TEST(PollRing, WhatWasReadWhenOpeningIsKnownUntilItIsReadAgain) {
+  PollRing ring(1 << 20);
+  for (const std::string_view name : {"/gone", "/changes", "/large", "/refused"}) ring.add(Kind::kFile, name, "1", 0);
+  ring.add(Kind::kFile, "/refused", {}, EACCES);
+  ring.end_opening();
+  end_poll(ring, 0);
+  ring.add(Kind::kFile, "/gone", {}, ENOENT);
+  ring.add(Kind::kFile, "/changes", "2", 0);
+  ring.add(Kind::kFile, "/large", std::string(1 << 20, 'x'), 0);
+  end_poll(ring, 1);
+  const std::vector<State> states = states_of(ring);
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(states[0].at("/changes"), "1");
+  EXPECT_EQ(states[1], (State{{"/changes", "2"}, {"/large", "1"}, {"/refused", "errno 13"}}));
+  EXPECT_EQ(ring.left_out(), 1U);
+}
+
 TEST(PollRing, LeavesOutAndCountsWhatDoesNotFit) {
   PollRing ring(64 << 10);
   ring.add(Kind::kFile, "/large", std::string(20 << 10, 'x'), 0);
