@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/capture/group_directory.h"
 
 namespace memstat {
 namespace {
@@ -28,18 +29,6 @@ constexpr std::size_t kShareOfOthers = 16;
 /// A group that is not wanted is begun only while that share is free, so that all its files fit, and so that it does not
 /// come and go.
 constexpr std::size_t kShareOfGroup = 16;
-
-constexpr std::string_view kGroups = "/sys/fs/cgroup";
-
-std::string_view directory_of(Kind kind, std::string_view name) {
-  return kind == Kind::kListing ? name : name.substr(0, name.rfind('/'));
-}
-/// Whether the directory is where a hierarchy is mounted: of version 2, or one or several controllers of version 1.
-bool is_root_of_groups(std::string_view directory) {
-  directory.remove_prefix(kGroups.size());
-  return directory.empty() || directory == "/memory" || directory == "/unified" ||
-         (directory.find(',') != std::string_view::npos && directory.find('/', 1) == std::string_view::npos);
-}
 
 std::size_t hash_of(Kind kind, std::string_view name) {
   return std::hash<std::string_view>()(name) + static_cast<std::size_t>(kind);
@@ -73,9 +62,8 @@ bool PollRing::is_same(const Entry& entry, std::string_view bytes, int system_er
 }
 
 PollRing::Rank PollRing::rank_of(Kind kind, std::string_view name) {
-  if (kind == Kind::kTable || kind == Kind::kSysctl || !name.starts_with(kGroups)) return Rank::kMachine;
-  const std::string_view directory = directory_of(kind, name);
-  if (is_root_of_groups(directory)) return Rank::kMachine;
+  const std::string_view directory = group_directory(kind, name);
+  if (directory.empty()) return Rank::kMachine;
   if (directory == ranked_) return rank_;
   const auto is_of = [&](const std::string& group) { return directory.ends_with(group); };
   ranked_ = directory;
@@ -90,7 +78,7 @@ bool PollRing::has_place(Kind kind, std::string_view name, std::size_t size) {
   if (rank == Rank::kOtherGroup) {
     const Entry* const last = last_ == kNone ? nullptr : &entries_[last_];
     const bool is_begun =
-        last != nullptr && last->kind == kind && directory_of(kind, last->name) == directory_of(kind, name);
+        last != nullptr && last->kind == kind && group_directory(kind, last->name) == group_directory(kind, name);
     return is_begun ? known_bytes_ + needed <= max_known_
                     : known_bytes_ + needed + max_known_ / kShareOfGroup <= max_with_others_;
   }
@@ -106,10 +94,10 @@ bool PollRing::leave_out_group(Rank rank) {
     return !entry.name.empty() && rank_of(entry.kind, entry.name) == rank;
   });
   if (last == entries_.rend()) return false;
-  const std::string directory(directory_of(last->kind, last->name));
+  const std::string directory(group_directory(last->kind, last->name));
   for (std::uint32_t number = 0; number < entries_.size(); ++number) {
     const Entry& entry = entries_[number];
-    if (!entry.name.empty() && directory_of(entry.kind, entry.name) == directory) leave_out(number);
+    if (!entry.name.empty() && group_directory(entry.kind, entry.name) == directory) leave_out(number);
   }
   return true;
 }
@@ -127,7 +115,7 @@ void PollRing::bound_others() {
   std::string_view before;
   for (const Entry& entry : entries_) {
     if (entry.name.empty() || rank_of(entry.kind, entry.name) != Rank::kOtherGroup) continue;
-    const std::string_view directory = directory_of(entry.kind, entry.name);
+    const std::string_view directory = group_directory(entry.kind, entry.name);
     if (directory != before) ++groups;
     before = directory;
   }

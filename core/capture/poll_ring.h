@@ -44,6 +44,9 @@ class PollRing {
   /// Files of these control groups ("/app/web") and of those above them come before files of others.
   void want(std::span<const std::string> groups);
 
+  /// The groups of want(), and those above them.
+  [[nodiscard]] std::span<const std::string> wanted() const { return wanted_; }
+
   [[nodiscard]] std::size_t poll_count() const { return old_polls_.size() + polls_.size(); }
   /// Files that did not fit, in the last poll.
   [[nodiscard]] std::size_t left_out() const { return left_out_; }

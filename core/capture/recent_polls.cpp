@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/capture/group_directory.h"
 #include "core/capture/poll_segments.h"
 #include "core/capture/recording_view.h"
 
@@ -63,6 +64,10 @@ Result<void> write_polls(const KeptPolls& polls, std::string_view note_name, std
   if (auto begun = sink.write(members); !begun) return begun;
   std::uint64_t number = 0;
   const PollRing::Take write_one = [&](const PollInfo& info, std::span<PollRecord> records) {
+    const auto end = std::partition(records.begin(), records.end(), [&](const PollRecord& record) {
+      return polls.without.find(group_directory(record.kind, record.name)) == polls.without.end();
+    });
+    records = records.first(static_cast<std::size_t>(end - records.begin()));
     write_tables(polls.texts, records);
     members.clear();
     append_members(members, poll_directory(number++), plan_poll(records, {}, info),

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +25,8 @@ struct KeptPolls {
   PollRing ring;
   CaptureManifest manifest;  ///< of this machine
   TableTexts texts;
-  std::size_t most = SIZE_MAX;  ///< only the last ones are written
+  std::size_t most = SIZE_MAX;                      ///< only the last ones are written
+  std::set<std::string, std::less<>> without = {};  ///< directories of control groups that are not written
 };
 
 /// Unlike a recording, it does not change what is read, and writes nothing until asked. Thread safety: reads as in

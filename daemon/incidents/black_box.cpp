@@ -97,7 +97,7 @@ void BlackBox::write(Due& due) {
   try {
     KeptPolls polls = polls_->copy();
     if (due.is_first) polls.most = kFirstPolls;
-    if (const auto written = store_->write(due.incident, polls); !written) problem = to_string(written.error());
+    if (const auto written = store_->write(due.incident, std::move(polls)); !written) problem = to_string(written.error());
   } catch (const std::exception&) {
     problem = "out of memory";
   }

@@ -8,7 +8,8 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kRecentBytes = std::size_t{2} << 20U;
+/// With what else incidents need it stays below 2 MiB.
+constexpr std::size_t kRecentBytes = std::size_t{3} << 19U;
 
 }  // namespace
 
@@ -56,7 +57,7 @@ void IncidentKeeper::keep_previous_boot(SelfMetrics& metrics) {
                   .most = SIZE_MAX};
   polls.ring.add(PollRecord::Kind::kTable, "linux_kernel_log", boot->log, 0);
   polls.ring.end_poll({.label = "previous boot", .realtime_ns = boot->realtime_ns, .monotonic_ns = boot->uptime_ns});
-  const auto written = store_->write(incident, polls);
+  const auto written = store_->write(incident, std::move(polls));
   if (!written) log_(LogLevel::kWarning, "the log of the previous boot is not kept: " + to_string(written.error()));
   if (written) metrics.incident(kPreviousBoot);
 }

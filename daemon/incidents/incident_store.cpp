@@ -11,6 +11,7 @@
 
 #include "core/capture/archive_stream.h"
 #include "core/kernel/read_all.h"
+#include "daemon/incidents/incident_cut.h"
 #include "daemon/incidents/incident_figures.h"
 
 namespace memstat {
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::string_view kUnfinished = ".unfinished";
 constexpr std::size_t kMaxFile = 64 << 20;
+/// Of the polls before, the last shows what has changed.
+constexpr std::size_t kMinPolls = 2;
 
 }  // namespace
 
@@ -75,27 +78,60 @@ bool IncidentStore::remove_oldest(std::string_view except) {
   return true;
 }
 
-Result<void> IncidentStore::write_once(Incident& incident, const KeptPolls& polls) {
+/// Replaces the content of the file.
+Result<void> IncidentStore::pack(Incident& incident, const KeptPolls& polls, int fd) {
+  const std::string path = directory() + "/" + incident.file;
+  incident.polls = std::min(polls.ring.poll_count(), polls.most);
+  incident.figures = figures_of(polls, incident.object);
+  if (::ftruncate(fd, 0) != 0 || ::lseek(fd, 0, SEEK_SET) < 0) return system_error(path, errno);
+  const auto sink = open_archive_sink(path, fd, incident.file.ends_with(".zst"));
+  if (!sink) return sink.error();
+  if (auto written = write_polls(polls, kIncidentNote, format_incident(incident), **sink); !written) return written;
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error(path, errno);
+  incident.bytes = static_cast<std::uint64_t>(status.st_size);
+  return {};
+}
+
+/// Packs until the file is small enough. What is left out stays so in `polls`.
+Result<void> IncidentStore::pack_small(Incident& incident, KeptPolls& polls, int fd) {
+  const std::uint64_t max_bytes = limits_.max_file_bytes;
+  auto packed = pack(incident, polls, fd);
+  if (!packed || incident.bytes <= max_bytes) return packed;
+  std::vector<OtherGroup> others = other_groups(polls, incident.object);
+  while (incident.bytes > max_bytes && (!others.empty() || incident.polls > kMinPolls)) {
+    // What is left is larger than its share of the file was, so aim below.
+    constexpr double kAim = 0.8;
+    const double share = kAim * static_cast<double>(max_bytes) / static_cast<double>(incident.bytes);
+    const auto keep = [&](std::size_t count) { return static_cast<std::size_t>(share * static_cast<double>(count)); };
+    if (others.empty()) {
+      polls.most = std::max(kMinPolls, keep(incident.polls));
+    } else {
+      for (const std::size_t kept = keep(others.size()); others.size() > kept; others.pop_back()) {
+        incident.left_out += others.back().files;
+        polls.without.insert(std::move(others.back().directory));
+      }
+    }
+    if (packed = pack(incident, polls, fd); !packed) return packed;
+  }
+  return packed;
+}
+
+Result<void> IncidentStore::write_once(Incident& incident, KeptPolls& polls) {
   if (auto removed = writer_.remove_tree(kUnfinished); !removed) return removed;
   const auto file = writer_.create_file(kUnfinished);
   if (!file) return file.error();
-  const std::string path = directory() + "/" + incident.file;
-  const auto sink = open_archive_sink(path, file->get(), incident.file.ends_with(".zst"));
-  if (!sink) return sink.error();
-  auto written = write_polls(polls, kIncidentNote, format_incident(incident), **sink);
-  if (written && ::fsync(file->get()) != 0) written = system_error(path, errno, "cannot write the incident");
-  struct stat status {};
-  if (written && ::fstat(file->get(), &status) == 0) incident.bytes = static_cast<std::uint64_t>(status.st_size);
+  auto written = pack_small(incident, polls, file->get());
+  if (written && ::fsync(file->get()) != 0)
+    written = system_error(directory() + "/" + incident.file, errno, "cannot write the incident");
   if (written) written = writer_.rename(kUnfinished, incident.file);
   if (written) written = writer_.sync_directory("");
   if (!written) (void)writer_.remove_tree(kUnfinished);  // report the first failure
   return written;
 }
 
-Result<void> IncidentStore::write(Incident& incident, const KeptPolls& polls) {
-  incident.polls = std::min(polls.ring.poll_count(), polls.most);
+Result<void> IncidentStore::write(Incident& incident, KeptPolls polls) {
   incident.left_out = polls.ring.left_out();
-  incident.figures = figures_of(polls, incident.object);
   auto written = write_once(incident, polls);
   while (!written && written.error().system_errno == ENOSPC && remove_oldest(incident.file))
     written = write_once(incident, polls);

@@ -20,6 +20,7 @@ class IncidentStore {
   struct Limits {
     std::uint64_t max_bytes = 20ULL << 20;  ///< of all files
     std::uint64_t max_files = 20;           ///< at least 1
+    std::uint64_t max_file_bytes = 256 << 10;
   };
 
   /// Creates the last component of `directory` if it is missing. Errors: those of DirectoryWriter::open.
@@ -35,13 +36,16 @@ class IncidentStore {
   [[nodiscard]] Result<std::string> read(std::string_view file) const;
 
   /// Writes the polls and the note, and waits for the disk. Replaces the incident of the same file. If the disk is full, the
-  /// oldest incidents go, never this one. Sets `bytes`, `polls`, `left_out`
-  /// and `figures`. Errors: system_error; what was there before stays.
-  Result<void> write(Incident& incident, const KeptPolls& polls);
+  /// oldest incidents go, never this one. If the file is too large, it does without control groups that moved least, then
+  /// without polls before the last two. Sets `bytes`, `polls`, `left_out` and `figures`. Errors: system_error; what was
+  /// there before stays.
+  Result<void> write(Incident& incident, KeptPolls polls);
 
  private:
   IncidentStore(DirectoryWriter writer, const Limits& limits) : writer_(std::move(writer)), limits_(limits) {}
-  Result<void> write_once(Incident& incident, const KeptPolls& polls);
+  Result<void> pack(Incident& incident, const KeptPolls& polls, int fd);
+  Result<void> pack_small(Incident& incident, KeptPolls& polls, int fd);
+  Result<void> write_once(Incident& incident, KeptPolls& polls);
   [[nodiscard]] bool is_over_limits() const;
   bool remove_oldest(std::string_view except);
 

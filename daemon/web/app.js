@@ -105,7 +105,7 @@ function drawIncidents() {
     one.culprit ? element('span', {class: 'what'}, `Who: ${one.culprit}`) : null,
     one.evidence ? element('span', {class: 'what'}, one.evidence) : null,
     one.effect ? element('span', {class: 'what'}, one.effect) : null,
-    one.left_out ? element('span', {class: 'what'}, `${count(one.left_out)} ${one.left_out === 1 ? 'file' : 'files'} had no room in the memory for recent polls`) : null,
+    one.left_out ? element('span', {class: 'what'}, `${count(one.left_out)} ${one.left_out === 1 ? 'file' : 'files'} had no room in this incident`) : null,
     ...incidentCharts(one).map(timeChart),
     element('a', {class: 'what', href: `/api/v1/incidents/${encodeURIComponent(one.file)}`, download: one.file}, `memstatctl why --incident ${i + 1}`),
     element('span', {class: 'side'}, one.time ? clock(one.time) : ''))));

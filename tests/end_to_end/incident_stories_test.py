@@ -114,7 +114,7 @@ class Stories(unittest.TestCase):
         self.assertRegex(told.stdout, r"(?m)^1\. +NOW +Control group /app: 1 process killed at its limit of 64 MiB +confirmed$")
         text = flat(told.stdout)
         for words in ("the kernel decided it because group /app was at its limit of 64 MiB", "the last victim was stress (pid 31050) with 40 MiB",
-                      "files had no room in the memory for recent polls, and are not checked"):
+                      "files had no room in this incident, and are not checked"):
             self.assertIn(words, text)
         self.assertRegex(told.stdout, r"/app 56 MiB of 64 MiB\n.*  /app 60 MiB of 64 MiB\n.*  /app 4 MiB of 64 MiB  <- noticed\n")
 

@@ -131,9 +131,8 @@ std::string incident_story(const Incident& incident, ReportSource& source, std::
   const std::size_t last = std::min(story.noticed + kAfter, story.polls.size() - 1);
   out += table_of(story, last, width) + afterwards(story, last, width);
   if (incident.left_out != 0)
-    out += wrapped(counted(static_cast<double>(incident.left_out), "file") +
-                       " had no room in the memory for recent polls, and " + (incident.left_out == 1 ? "is" : "are") +
-                       " not checked.",
+    out += wrapped(counted(static_cast<double>(incident.left_out), "file") + " had no room in this incident, and " +
+                       (incident.left_out == 1 ? "is" : "are") + " not checked.",
                    "", width);
   return out + "\n";
 }

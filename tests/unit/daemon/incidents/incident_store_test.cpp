@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "core/capture/archive.h"
+#include "core/capture/archive_stream.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
@@ -52,6 +54,10 @@ class IncidentStoreTest : public testing::Test {
     std::vector<std::int64_t> seconds;
     for (const Incident& one : store.incidents()) seconds.push_back((one.realtime_ns - kTime) / kSecond);
     return seconds;
+  }
+
+  static IncidentFigures figures_in_last_poll(const Incident& incident) {
+    return incident.figures.empty() ? IncidentFigures() : incident.figures.back();
   }
 
   TemporaryDirectory directory_;
@@ -153,6 +159,71 @@ TEST_F(IncidentStoreTest, FiguresOfADamagedNoteAreLeftOut) {
   std::string many;
   for (int i = 0; i < 5000; ++i) many += "1 2 3 4, ";
   EXPECT_LE(figures_in(many), 256U);
+}
+
+/// Polls of a machine with that many groups, of which 7 moves and 3 is killed. Each has 2 kB that cannot be packed.
+PollRing ring_of_groups(int groups) {
+  std::mt19937_64 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+  PollRing ring(3 << 19);
+  ring.want(std::vector<std::string>{"/app/5"});
+  for (std::int64_t poll = 0; poll < 12; ++poll) {
+    for (int group = 0; group < groups; ++group) {
+      const std::string directory = "/sys/fs/cgroup/app/" + std::to_string(group);
+      const std::int64_t bytes = group == 7 ? poll << 20 : 4096 * (group + poll);
+      ring.add(PollRecord::Kind::kFile, directory + "/memory.current", std::to_string(bytes) + "\n", 0);
+      std::string stat;
+      while (poll == 0 && stat.size() < 2000) stat += std::to_string(random()) + "\n";
+      if (poll == 0) ring.add(PollRecord::Kind::kFile, directory + "/memory.stat", stat, 0);
+    }
+    ring.add(PollRecord::Kind::kFile, "/proc/meminfo", "MemAvailable: " + std::to_string(poll) + " kB\n", 0);
+    ring.add(PollRecord::Kind::kTable, "linux_kernel_log", "kill " + std::to_string(poll), 0);
+    ring.end_poll({.label = "live", .realtime_ns = kTime + poll * kSecond, .monotonic_ns = poll * kSecond});
+  }
+  return ring;
+}
+
+TEST_F(IncidentStoreTest, AFileOfManyGroupsStaysSmallAndKeepsWhatMatters) {
+  if (!packs_zstd()) GTEST_SKIP() << "this build has no libzstd";
+  for (const int groups : {20, 500, 5000}) {
+    const auto store = open();
+    Incident incident = incident_at(groups);
+    incident.object = "/app/3";
+    const PollRing ring = ring_of_groups(groups);
+    ASSERT_TRUE(store->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
+    EXPECT_LE(incident.bytes, 256U << 10U) << groups;
+    EXPECT_EQ(incident.polls, 12U) << "groups go before polls";
+    EXPECT_EQ(incident.left_out > ring.left_out(), groups > 20) << groups;
+    EXPECT_EQ(store->incidents().front().left_out, incident.left_out);
+    const auto capture = open_capture(directory_.file("incidents/" + incident.file));
+    ASSERT_TRUE(capture);
+    ASSERT_TRUE((*capture)->select_poll(11));
+    Buffer bytes;
+    for (const char* const group : {"3", "5", "7"}) {
+      EXPECT_TRUE((*capture)->read_file("/sys/fs/cgroup/app/" + std::string(group) + "/memory.stat", bytes))
+          << groups << group;
+    }
+    ASSERT_TRUE((*capture)->read_file("/proc/meminfo", bytes));
+    EXPECT_EQ(bytes.view(), "MemAvailable: 11 kB\n");
+    EXPECT_EQ(figures_in_last_poll(incident),
+              (IncidentFigures{.realtime_ns = kTime + 11 * kSecond, .available_bytes = 11264, .bytes = 4096 * 14}));
+  }
+}
+
+TEST_F(IncidentStoreTest, AFileWithoutGroupsStaysSmallByHavingFewerPolls) {
+  std::mt19937_64 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+  PollRing ring(4 << 20);
+  for (std::int64_t poll = 0; poll < 10; ++poll) {
+    std::string noise;
+    while (noise.size() < 100'000) noise += std::to_string(random());
+    ring.add(PollRecord::Kind::kFile, "/proc/zoneinfo", noise, 0);
+    ring.end_poll({.label = "live", .realtime_ns = kTime + poll * kSecond, .monotonic_ns = poll * kSecond});
+  }
+  Incident incident = incident_at(1);
+  ASSERT_TRUE(open()->write(incident, {.ring = ring, .manifest = manifest_, .texts = {}}));
+  EXPECT_LE(incident.bytes, 256U << 10U);
+  EXPECT_GE(incident.polls, 2U);
+  EXPECT_LT(incident.polls, 10U);
+  EXPECT_EQ(figures_in_last_poll(incident).realtime_ns, kTime + 9 * kSecond) << "the newest stay";
 }
 
 TEST_F(IncidentStoreTest, TheSameIncidentIsReplaced) {
