@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/base/text.h"
@@ -107,6 +108,24 @@ void add_decision(const KillEvidence& kill, Finding& finding) {
        .source = "linux_kernel_log",
        .value = bytes_of(other)});
   if (is_larger) finding.by("process", words);
+}
+
+void add_outcome(const Evidence& evidence, const KillEvidence& kill, Finding& finding) {
+  const auto line_after = [&](std::string_view event) -> const LoggedEvidence* {
+    const LoggedEvidence* const line = evidence.any_line(event);
+    const bool is_after = line != nullptr && line->has_time && kill.seconds_ago && line->seconds_ago <= *kill.seconds_ago;
+    return is_after ? line : nullptr;
+  };
+  const auto add = [&](std::string text) { finding.fact({.text = std::move(text), .source = "linux_kernel_log"}); };
+  // Such a line names no group, but whether it is about one.
+  const LoggedEvidence* const exiting = line_after("victim_exiting");
+  if (exiting != nullptr && exiting->line.starts_with("Memory cgroup") == kill.is_of_group)
+    add("the kernel then chose " + short_name(exiting->subject) + ", which was already exiting: nothing more was killed");
+  if (!kill.is_of_group && line_after("nobody_to_kill") != nullptr)
+    add("then no process was left that may be killed: nothing more was killed");
+  const LoggedEvidence* const unfreed = line_after("reaper_failed");
+  if (unfreed != nullptr && unfreed->line.find("pid:" + std::to_string(kill.pid) + " ") != std::string::npos)
+    add("the kernel could not free the victim's memory at once (oom_reaper)");
 }
 
 std::uint64_t wider_limit_mib(const Evidence& evidence, const GroupAtLimit& group) {

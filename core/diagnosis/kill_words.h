@@ -23,6 +23,10 @@ std::string process_words(std::string_view command, std::uint64_t pid);
 /// held more than the victim becomes a holder, too.
 void add_decision(const KillEvidence& kill, Finding& finding);
 
+/// Adds as facts what the log says after that kill: that a next victim was exiting already or that there was none, so that
+/// nothing more was killed, or that the memory of this one was not freed.
+void add_outcome(const Evidence& evidence, const KillEvidence& kill, Finding& finding);
+
 /// A control group whose processes were killed at its limit.
 struct GroupAtLimit {
   std::string_view group;              ///< "": the log does not name it

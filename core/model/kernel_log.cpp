@@ -56,6 +56,7 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "cma_failure",
                                                                       "huge_pages_refused",
                                                                       "commit_refused",
+                                                                      "victim_exiting",
                                                                       "unrecognized"};
 
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
@@ -341,6 +342,11 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add_number("pid", digits_behind(line, " pid: "));
       fields.add("command", between(line, ", comm: ", ", "));
       fields.add_number("bytes", digits_behind(line, ", bytes: "));
+      break;
+    case LogEvent::kVictimExiting:
+      fields.add("scope", line.starts_with("Memory cgroup") ? "group" : "machine");
+      fields.add_number("pid", digits_behind(line, ": OOM victim "));
+      fields.add("command", between(between(line, ": OOM victim ", ""), "(", ") is already exiting"));
       break;
     case LogEvent::kReaperFailed:
       fields.add_number("pid", digits_behind(line, "pid:"));

@@ -67,6 +67,7 @@ enum class LogEvent : std::uint8_t {
   kCmaFailure,
   kHugePagesRefused,
   kCommitRefused,  ///< Overcommit refused a program memory.
+  kVictimExiting,  ///< The chosen process was exiting already, so nothing was killed.
   kUnrecognized,   ///< A line of no known wording that says that memory could not be had.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;

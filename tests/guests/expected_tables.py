@@ -370,6 +370,7 @@ LOG_LINES = {"oom_kill": "((Memory cgroup out|Out) of memory: )?Killed process "
              "memory_error_injected": ".*Injecting memory failure ", "nobody_to_kill": "Out of memory and no|Kernel panic", "reaper_failed": "oom_reaper: unable",
              "bounce_buffers_full": ".*(swiotlb|SW-IOMMU|SWIOTLB)", "allocation_waits": ".*(memory allocation deadlock|page allocation stalls)",
              "cma_failure": "cma: .*alloc failed", "huge_pages_refused": "HugeTLB: allocating|hugetlb_cma: ", "commit_refused": "__vm_enough_memory: ",
+             "victim_exiting": "(Memory cgroup out|Out) of memory.*: OOM victim ",
              "unrecognized": "(?i).*(out of memory|allocat|table full|overflow)"}
 # Of FreeBSD (kern/kern_sig.c, kern_descrip.c, kern_fork.c, kern_thread.c, sys_pipe.c, uipc_socket.c, vm/swap_pager.c, uma_core.c, vm_fault.c).
 FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a thread waited too long to allocate a page|out of swap space)$",

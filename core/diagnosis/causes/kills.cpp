@@ -54,8 +54,10 @@ const TypeEvidence* limiting_group(const Evidence& evidence, const TypeEvidence&
 /// Allowed between a kill and the poll that counts it, and between the log's clock and the uptime.
 constexpr double kLogSlackSeconds = 5;
 
+/// `kill`: of the evidence. Without times, the newest kills of the log are those that were counted.
 bool is_recent(const Evidence& evidence, const KillEvidence& kill) {
-  return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kLogSlackSeconds;
+  if (kill.seconds_ago) return *kill.seconds_ago <= evidence.recent_seconds + kLogSlackSeconds;
+  return static_cast<double>(&evidence.kills.back() - &kill) < recent_kills(evidence);
 }
 
 /// The last recent victim at the limit of `group` or one below it, or of the whole machine, whose death nobody requested;
@@ -166,7 +168,7 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
                                      counted(std::max(kills, 1.0), "process", "processes") + " killed" +
                                      (limit                    ? " at its limit of " + bytes_text(*limit)
                                       : logged.size() == 1     ? std::string(" at its limit")
-                                      : whose == Limit::kBelow ? std::string(" below it")
+                                      : whose == Limit::kBelow ? " below it in " + duration_words(evidence.recent_seconds)
                                                                : std::string()));
   finding.killer = kKernel;
   finding.is_about("memcg", limiting);
@@ -187,6 +189,7 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   add_peak(evidence, limiting, limit, finding);
   const KillEvidence* const victim = last_victim(evidence, true, limiting);
   if (victim != nullptr) add_victim(*victim, finding);
+  if (victim != nullptr) add_outcome(evidence, *victim, finding);
   const double logged_limit = victim == nullptr || victim->limit_group != limiting ? 0 : victim->limit_bytes;
   GroupAtLimit at_limit{
       .group = limiting, .limit_bytes = whose == Limit::kOwn ? limit.value_or(logged_limit) : 0, .kill = victim};
@@ -459,6 +462,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   finding.bytes = evidence.total_bytes;
   finding.leads_to("The kernel kills the largest process, which is not always the cause.");
   const KillEvidence* const victim = last_victim(evidence, false);
+  if (victim != nullptr) add_outcome(evidence, *victim, finding);
   if (victim != nullptr) add_prevention(prevention_on_machine(evidence, *victim), finding);
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
   note_end(evidence, {}, victim, finding);

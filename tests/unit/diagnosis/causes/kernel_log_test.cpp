@@ -93,6 +93,15 @@ TEST(KernelLog, EveryEventOfLinuxReachesACause) {
   }
 }
 
+TEST(KernelLog, AVictimThatWasExitingWasNotKilled) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"victim_exiting"});
+  machine.evidence.logged = {{.event = "victim_exiting", .seconds_ago = 1, .subject = "java"}};
+  ASSERT_EQ(machine.words(), "notable no_victim");
+  EXPECT_NE(machine.find()[0].headline.find("was already exiting: nothing was killed"), std::string::npos);
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "java");
+}
+
 TEST(KernelLog, NamesWhatALineNames) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});

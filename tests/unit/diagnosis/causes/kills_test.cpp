@@ -379,7 +379,7 @@ TEST(Kills, OfAGroupBelowThatIsGoneAreNotAtTheLimitOfTheOneAbove) {
   machine.moved("memstat_memcg_events_total", 2, {"/kubepods.slice", "oom_kill"});
   machine.metric("memstat_memcg_local_events_total", 0, {"/kubepods.slice", "oom"});
   ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
-  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it in 5 min");
   machine.evidence.types[0].failures.still = 20;
   EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed")
       << "its local events may not have been read again";
@@ -387,7 +387,8 @@ TEST(Kills, OfAGroupBelowThatIsGoneAreNotAtTheLimitOfTheOneAbove) {
   EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed at its limit of 28 GiB");
   machine.evidence.metrics[2].change.recent = 0;
   machine.evidence.kills = {kill_in("/kubepods.slice/a"), kill_in("/kubepods.slice/b")};
-  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it") << "by the log";
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it in 5 min")
+      << "by the log";
   machine.evidence.kills = {kill_in("/kubepods.slice")};
   EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed at its limit of 28 GiB");
 }
@@ -412,6 +413,51 @@ TEST(Kills, OfNoGroupThatIsReadAreOnlyProbablyOfGroupsWhereTheMachineHadMemory) 
     if (one.metric == "memstat_allocation_stalls_total") one.change.recent = 7;
   }
   EXPECT_EQ(machine.words(), "now machine_oom_kill") << "allocations had to wait";
+}
+
+TEST(Kills, OfALogWithoutTimesAreTheNewestThatWereCounted) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2);
+  machine.evidence.kills = {kill_in("/old"), kill_in("/a"), kill_in("/a"), kill_in("/a"), kill_in("/a")};
+  for (KillEvidence& kill : machine.evidence.kills) kill.seconds_ago = std::nullopt;
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /a: 2 processes killed at its limit");
+}
+
+TEST(Kills, HaveWhatTheKernelDidAfterTheLastOne) {
+  const auto facts_of = [](bool is_of_group, std::vector<LoggedEvidence> logged) {
+    EvidenceOfMachine machine;
+    machine.moved("memstat_oom_kills_total", 1);
+    machine.part("anonymous", 1);
+    machine.evidence.available_bytes = EvidenceOfMachine::kMiB;
+    KillEvidence kill = is_of_group ? kill_in("/a") : KillEvidence{.command = "db", .constraint = "none", .group = "/db"};
+    kill.pid = 7;
+    kill.seconds_ago = 5;
+    machine.evidence.kills = {kill};
+    machine.evidence.logged = std::move(logged);
+    std::string facts;
+    for (const Finding& one : machine.find()) {
+      if (one.cause != "cgroup_oom_kill" && one.cause != "machine_oom_kill") continue;
+      for (const Fact& fact : one.facts) facts += fact.text + "\n";
+    }
+    return facts;
+  };
+  const auto line = [](std::string_view event, double seconds_ago, std::string text) {
+    return LoggedEvidence{.event = event, .seconds_ago = seconds_ago, .subject = "java", .line = std::move(text)};
+  };
+  const std::string exiting = "the kernel then chose java, which was already exiting: nothing more was killed\n";
+  const std::string of_group = "Memory cgroup out of memory: OOM victim 9 (java) is already exiting. Skip killing the task";
+  EXPECT_NE(facts_of(true, {line("victim_exiting", 4, of_group)}).find(exiting), std::string::npos);
+  EXPECT_EQ(facts_of(true, {line("victim_exiting", 9, of_group)}).find(exiting), std::string::npos) << "before the kill";
+  EXPECT_EQ(facts_of(false, {line("victim_exiting", 4, of_group)}).find(exiting), std::string::npos) << "of a group";
+  EXPECT_NE(facts_of(false, {line("nobody_to_kill", 4, "Out of memory and no killable processes...")})
+                .find("nothing more was killed"),
+            std::string::npos);
+  const std::string unfreed = "the kernel could not free the victim's memory at once (oom_reaper)\n";
+  EXPECT_NE(facts_of(true, {line("reaper_failed", 3, "oom_reaper: unable to reap pid:7 (db)")}).find(unfreed),
+            std::string::npos);
+  EXPECT_EQ(facts_of(true, {line("reaper_failed", 3, "oom_reaper: unable to reap pid:77 (db)")}).find(unfreed),
+            std::string::npos);
 }
 
 TEST(Kills, ThatEndedAreBelowWhatStillFails) {
