@@ -56,8 +56,9 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
     }
     last_[finding.cause] = {now_ns, killed};
     const FindingTexts texts = texts_of(finding);
+    const std::int64_t realtime_ns = clock_.realtime_ns() / kMillisecond * kMillisecond;  // as the API has it
     Incident incident{.file = {},
-                      .realtime_ns = clock_.realtime_ns() / kMillisecond * kMillisecond,  // as the API has it
+                      .realtime_ns = realtime_ns,
                       .cause = finding.cause,
                       .object = object_of(finding),
                       .headline = texts.headline,
@@ -65,7 +66,7 @@ std::vector<Incident> BlackBox::polled(std::span<const Finding> findings, std::s
                       .killed = killed,
                       .killer = finding.killer,
                       .culprit = texts.culprit,
-                      .next = texts.next,
+                      .next = command_at(texts.next, realtime_ns),
                       .evidence = story_text(separated(finding.facts, "; ", &Fact::text)),
                       .effect = story_text(finding.effect),
                       .polls = 0,

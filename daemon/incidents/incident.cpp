@@ -160,6 +160,20 @@ void write_incident(JsonWriter& json, const Incident& incident) {
   json.close();
 }
 
+std::string command_at(std::string command, std::int64_t realtime_ns) {
+  constexpr std::string_view kLastHour = "--since -1h";
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  const std::size_t at = command.find(kLastHour);
+  if (at == std::string::npos) return command;
+  const auto time = [](std::int64_t ns) {  // as journalctl reads it
+    std::string text = format_iso8601_utc(ns).substr(0, 19);
+    std::replace(text.begin(), text.end(), 'T', ' ');
+    return "'" + text + " UTC'";
+  };
+  const std::string period = "--since " + time(realtime_ns - 60 * kMinute) + " --until " + time(realtime_ns + kMinute);
+  return command.replace(at, kLastHour.size(), period);
+}
+
 std::string format_incident(const Incident& incident) {
   std::string text = "format: 1\n";
   text += "time: " + format_iso8601_utc(incident.realtime_ns) + "\n";

@@ -44,6 +44,9 @@ struct Incident {
   std::vector<IncidentFigures> figures = {};  ///< of its polls, oldest first
 };
 
+/// A command of a finding for later: "--since -1h" becomes the hour before the incident, and a minute after it.
+std::string command_at(std::string command, std::int64_t realtime_ns);
+
 /// Incidents whose charts are shown: 48 polls of thousands of incidents would be megabytes.
 inline constexpr std::size_t kMaxCharts = 20;
 /// Longer texts are cut.

@@ -92,7 +92,7 @@ class Stories(unittest.TestCase):
                       "64 MiB at most since it was created",
                       "What would have prevented it: a limit above the 64 MiB that the group has had at most, or less memory for keeper (pid 31001), which "
                       "held 48 MiB of 64 MiB.",
-                      "echo 96M > /sys/fs/cgroup/app/memory.max"):
+                      "echo 96M > /sys/fs/cgroup/app/memory.max", "journalctl -k --since '2026-11-20 14:05:", " UTC' --until '2026-11-20 15:06:"):
             self.assertIn(words, text)
         self.assertEqual(text.count("stress (pid 31050)"), 1, "the victim is named once")
         self.assertRegex(told.stdout, r"available \S+ \S+  /app 50 MiB of 64 MiB\n.*  /app 4 MiB of 64 MiB  <- noticed\n")

@@ -77,8 +77,8 @@ std::string afterwards(const StoryPolls& story, std::size_t last, std::size_t wi
   const std::uint64_t change =
       is_more ? *after.available_bytes - *before.available_bytes : *before.available_bytes - *after.available_bytes;
   const auto text = [](std::uint64_t bytes) { return amount_text(static_cast<double>(bytes), true); };
-  return wrapped("Afterwards: " + text(*after.available_bytes) + " available, " + text(change) +
-                     (is_more ? " more" : " less") + " than at the poll before" +
+  const std::string compared = change == 0 ? "as much as" : text(change) + (is_more ? " more" : " less") + " than";
+  return wrapped("Afterwards: " + text(*after.available_bytes) + " available, " + compared + " at the poll before" +
                      (after.object.empty() ? "" : "; " + after.object) + ".",
                  "", width);
 }

@@ -150,7 +150,12 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
   const ReportView& view = question.options.view;
   select_findings(view.patterns, diagnosis.findings);
   report.status = exit_status_of(diagnosis.findings);
-  if (question.incident != nullptr) put_first(*question.incident, diagnosis.findings);
+  if (question.incident != nullptr) {
+    put_first(*question.incident, diagnosis.findings);
+    for (Finding& finding : diagnosis.findings) {
+      for (std::string& command : finding.next) command = command_at(std::move(command), question.incident->realtime_ns);
+    }
+  }
   const bool is_json = view.layout == Layout::kJson;
   if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
     report.output = is_json ? why_json(diagnosis, view, told_of(question))

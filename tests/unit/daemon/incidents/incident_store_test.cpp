@@ -286,6 +286,12 @@ TEST(IncidentNote, IsReadAsItWasWritten) {
   EXPECT_TRUE(parse_incident(text + "mood: later\n", "incident.yaml")) << "a newer memstatd may say more";
 }
 
+TEST(IncidentNote, ACommandForTheLastHourIsForTheHourBefore) {
+  EXPECT_EQ(command_at("journalctl -k --since -1h --grep oom -n 50", 7'200'000'000'000),
+            "journalctl -k --since '1970-01-01 01:00:00 UTC' --until '1970-01-01 02:01:00 UTC' --grep oom -n 50");
+  EXPECT_EQ(command_at("memstatctl events", 1), "memstatctl events");
+}
+
 TEST(IncidentNote, NamesOfFiles) {
   EXPECT_TRUE(is_incident_file(incident_at(1).file));
   EXPECT_TRUE(incident_file_name(0, "swap_full").starts_with("19700101T000000Z-swap_full.tar"));
