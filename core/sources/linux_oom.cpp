@@ -44,8 +44,8 @@ constexpr SystemMetric kDemotedPages =
     counter_metric("memstat_demoted_pages_total", Tier::kFull,
                    "Pages that reclaim moved to a node with slower memory since boot, by who reclaimed them.", {"by"});
 
-constexpr SystemMetric kHugePageSplits =
-    counter_metric("memstat_huge_page_splits_total", Tier::kFull, "Transparent huge pages split into small ones since boot.");
+constexpr SystemMetric kHugePageSplits = counter_metric("memstat_huge_page_splits_total", Tier::kFull,
+                                                        "Transparent huge pages split into small ones since boot.");
 
 constexpr SystemMetric kThrottledWrites =
     counter_metric("memstat_throttled_written_pages_total", Tier::kDefault,
