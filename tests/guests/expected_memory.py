@@ -10,7 +10,8 @@ SYSTEM_COUNTERS = {"pgfree": "memstat_page_frees_total", "pgmigrate_fail": "mems
                    "compact_stall": "memstat_compaction_stalls_total", "compact_fail": "memstat_compaction_failures_total",
                    "compact_success": "memstat_compaction_successes_total", "oom_kill": "memstat_oom_kills_total",
                    "pgscan_direct_throttle": "memstat_reclaim_throttles_total", "zone_reclaim_failed": "memstat_node_reclaim_failures_total",
-                   "nr_throttled_written": "memstat_throttled_written_pages_total"}
+                   "nr_throttled_written": "memstat_throttled_written_pages_total", "pgpromote_success": "memstat_promoted_pages_total",
+                   "thp_split_page": "memstat_huge_page_splits_total"}
 VIEWS = {"SwapTotal": "swap_total", "SwapFree": "swap_free", "CommitLimit": "commit_limit", "Committed_AS": "committed", "Mlocked": "locked",
          "Unevictable": "unevictable", "AnonHugePages": "anonymous_huge", "Dirty": "dirty", "Writeback": "writeback"}
 # Counters of vmstat with labels: metric and its labels.
@@ -247,8 +248,8 @@ def reclaim(reading, add, _):
             add("memstat_allocation_stalls_total", value, zone="all")
         elif key == "workingset_refault":  # before 5.9
             add("memstat_refaulted_pages_total", value, kind="file")
-        elif match := re.fullmatch(r"pg(scan|steal)_(direct|kswapd)(?:_(?!throttle)\w+)?", key):  # by zone before 4.8
-            metric = "memstat_reclaim_scanned_pages_total" if match[1] == "scan" else "memstat_reclaimed_pages_total"
+        elif match := re.fullmatch(r"pg(scan|steal|demote)_(direct|kswapd|khugepaged|proactive)(?:_(?!throttle)\w+)?", key):  # by zone before 4.8
+            metric = {"scan": "memstat_reclaim_scanned_pages_total", "steal": "memstat_reclaimed_pages_total", "demote": "memstat_demoted_pages_total"}[match[1]]
             sums[metric, match[2]] = sums.get((metric, match[2]), 0) + value
         elif key in ("drop_pagecache", "drop_slab"):
             add("memstat_cache_drops_total", value, kind=key.removeprefix("drop_"))
