@@ -274,8 +274,9 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   std::uint64_t reclaimed = 0;
   for (const Snapshot::MachineSample& pages : snapshot.samples(kReclaimedPages)) {
     snapshot.labels_at(pages.labels, kReclaimedPages.label_names()).for_each([&](std::string_view, std::string_view by) {
-      // Recent kernels also count what control groups at their limits take from themselves as direct.
-      if (by != "direct") reclaimed += pages.bits;
+      // Recent kernels also count what control groups at their limits take from themselves as direct, and what was asked
+      // for (memory.reclaim) or found by khugepaged says nothing about the rest.
+      if (by == "kswapd" || by == "page_daemon") reclaimed += pages.bits;
     });
   }
   history_.add_named(kReclaimedSeries, reclaimed);

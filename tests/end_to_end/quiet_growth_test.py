@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl leaks reports nothing on ten quiet recordings: four of a live kernel (idle, builds, growing page cache, files created and
-removed) and six synthetic ones. It reports each leak, with its companions in the same row."""
+"""memstatctl leaks reports nothing on eleven quiet recordings: four of a live kernel (idle, builds, growing page cache, files created and
+removed) and seven synthetic ones. It reports each leak, with its companions in the same row."""
 import json
 import math
 import os
@@ -26,11 +26,12 @@ def meminfo(anonymous=200_000, cached=100_000, other=0):
             f"AnonPages: {anonymous} kB\nShmem: 0 kB\nSReclaimable: 0 kB\nSUnreclaim: 0 kB\nKernelStack: 0 kB\nPageTables: 0 kB\nPercpu: 0 kB\n").encode()
 
 
-def poll(reclaimed=7, objects=None, **parts):
+def poll(reclaimed=7, requested=0, objects=None, **parts):
     caches = {"filp": 900, "dentry": 9000, "lsm_file_cache": 900, "kmalloc-64": 5000, **(objects or {})}
     lines = [captures.slabinfo_line(name, active=int(count), objects=int(count), size=256) for name, count in caches.items()]
     return {"fs/proc/meminfo": meminfo(**{part: int(value) for part, value in parts.items()}), "fs/proc/slabinfo": captures.slabinfo(*lines),
-            "fs/proc/vmstat": f"pgsteal_kswapd {int(reclaimed)}\npgsteal_direct 0\npgscan_kswapd {int(reclaimed)}\npgscan_direct 0\n".encode()}
+            "fs/proc/vmstat": f"pgsteal_kswapd {int(reclaimed)}\npgsteal_direct 0\npgscan_kswapd {int(reclaimed)}\npgscan_direct 0\n"
+                              f"pgsteal_proactive {requested}\npgsteal_khugepaged {requested}\n".encode()}
 
 
 def start_up(number):
@@ -60,6 +61,7 @@ def chance(seed):
 
 MADE = {
     "page cache that fills": lambda number: poll(cached=100_000 + 4000 * number, objects={"radix_tree_node": 1000 + 60 * number}),
+    "page cache that fills while a group is asked to give some back": lambda number: poll(cached=100_000 + 4000 * number, requested=300 * number),
     "a sawtooth that ends at its peak": lambda number: poll(anonymous=200_000 + 3000 * (number % 23), objects={"kmalloc-64": 5000 + 400 * (number % 31)}),
     "start-up": start_up,
     "a cache that was given back": given_back,
@@ -90,7 +92,7 @@ class QuietGrowth(unittest.TestCase):
 
     def test_live_recordings(self):
         names = sorted(os.listdir(LIVE))
-        self.assertEqual(len(names) + len(MADE), 11)
+        self.assertEqual(len(names) + len(MADE), 12)
         for name in names:
             with self.subTest(name):
                 self.assertEqual(self.leaks(os.path.join(LIVE, name))["growing"], [])

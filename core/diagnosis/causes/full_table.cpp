@@ -279,11 +279,19 @@ bool is_other(const TypeEvidence& type) {
 /// A larger limit is never reached (systemd sets fs.file-max to the largest number).
 constexpr double kUnlimited = 1e15;
 
-/// Names the control group, for tables that are charged to groups. An open file takes at least 200 bytes.
+/// Whether an inspection has found one that holds at least that much.
+bool has_counted_holder(const Evidence& evidence, std::string_view question, double least) {
+  const InspectionAnswer* const answer = evidence.answer_about_holders(question);
+  return answer != nullptr && !answer->holders.empty() &&
+         static_cast<double>(answer->holders.front().count.value_or(0)) >= least;
+}
+
+/// Names the control group, for tables that are charged to groups. An open file takes at least 200 bytes, but a group's
+/// kernel memory may be of something else: a holder whose files were counted is surer.
 void name_user(const Evidence& evidence, const LimitState& state, std::string_view table, Finding& finding) {
   if (table == "threads") {
     name_holder(evidence, kTasks, Holds::kNow, state.used / 3, finding);
-  } else if (table == "files") {
+  } else if (table == "files" && !has_counted_holder(evidence, table, state.used / 3)) {
     name_holder(evidence, kKernelMemory, Holds::kNow, state.used * 200 / 3, finding);
   } else if (table == "sysv_shm" && state.is_bytes) {
     name_holder(evidence, kSharedMemory, Holds::kNow, state.used / 3, finding);

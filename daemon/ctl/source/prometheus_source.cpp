@@ -381,11 +381,11 @@ GrowthAnswer PrometheusSource::growth(std::int64_t seconds) {
   const auto polls = static_cast<std::size_t>(std::max(1.0, scrapes.series.front().value));
   const std::size_t times = std::min(polls, kGrowthTimes);
   const double step = std::max(1.0, std::floor(static_cast<double>(seconds) / static_cast<double>(times)));
-  const SeriesAnswer answer =
-      server_.query_range(amounts() + " or memstat_accounted_bytes{" + host_ + "} or memstat_unaccounted_bytes{" + host_ +
-                              "} or label_replace(sum without (by) (memstat_reclaimed_pages_total{by!=\"direct\"," + host_ +
-                              "}), \"reclaimed\", \"yes\", \"\", \"\")",
-                          step, times);
+  const SeriesAnswer answer = server_.query_range(
+      amounts() + " or memstat_accounted_bytes{" + host_ + "} or memstat_unaccounted_bytes{" + host_ +
+          "} or label_replace(sum without (by) (memstat_reclaimed_pages_total{by=~\"kswapd|page_daemon\"," + host_ +
+          "}), \"reclaimed\", \"yes\", \"\", \"\")",
+      step, times);
   failed.problem = answer.problem;
   if (!failed.problem.empty()) return failed;
   GrowthReport report;
