@@ -48,7 +48,7 @@ def make_base(tar, packages=(), suite=None):
     suite = suite or releases.RELEASES[releases.here()].suite
     if not os.path.exists(tar):
         os.makedirs(os.path.dirname(tar), exist_ok=True)
-        new = f"{tar}.new.tar"  # mmdebstrap decides by the suffix
+        new = f"{tar}.{os.getpid()}.tar"  # mmdebstrap decides by the suffix; two tests may make one at a time
         include = [f"--include={','.join(packages)}"] if packages else []
         done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", *include, suite, new, MIRROR], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
