@@ -2,10 +2,12 @@
 // Reads values of a configuration file from its tree by tables of keys, and collects all problems with their places.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <new>
 #include <utility>
 
 #include "config/key_reader.h"
 #include "config/yaml_tree.h"
-#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat {

@@ -16,8 +16,8 @@ try:
 except ImportError:
     print("python3-yaml is not installed")
     sys.exit(77)
-import captures  # noqa: E402
 import program  # noqa: E402
+from ctl import cause_names, run  # noqa: E402
 
 # Causes whose object is not what the threshold alert of their runbook is about, so they cannot repeat it.
 OF_ANOTHER_OBJECT = {"accept_queue_full", "file_leak", "huge_pages_short", "memory_error", "no_victim", "process_threads_full", "shared_memory_growth",
@@ -32,17 +32,10 @@ def evaluated(expression):
     return json.loads(done.stdout)
 
 
-def typed(*arguments):
-    return json.loads(subprocess.run([os.environ["MEMSTATCTL"], *arguments, "--json"], capture_output=True, text=True, timeout=program.PATIENCE, check=False).stdout)
-
-
 def causes_of_program():
     """{cause: the alert of its runbook, or ""}."""
-    names = set()
-    for name in ("linux-7.2-2cpu", "freebsd-15.0-amd64-2cpu-limits"):
-        document = typed("why", "--from", captures.fixtures()[name])
-        names |= set(document["ruled_out"]) | {one["cause"] for one in document["not_checked"] + document["findings"]}
-    explained = {name: next(one for one in typed("explain", name)["explanations"] if one["kind"] == "cause") for name in sorted(names)}
+    explanations = lambda name: json.loads(run("explain", name, "--json").stdout)["explanations"]  # noqa: E731
+    explained = {name: next(one for one in explanations(name) if one["kind"] == "cause") for name in cause_names()}
     return {name: "".join(re.findall("see explain (Memstat.*)", one.get("growth", ""))) for name, one in explained.items()}
 
 

@@ -128,13 +128,8 @@ class Packages(unittest.TestCase):
         tree = os.path.join(self.root.directory + "-tree")
         self.addCleanup(shutil.rmtree, tree, True)
         shutil.rmtree(tree, ignore_errors=True)
-        package.command("dpkg-deb", "-R", self.debs["memstatd"], tree)
-        control = os.path.join(tree, "DEBIAN/control")
-        write(re.sub(rb"(?m)^Version: .*$", b"Version: " + version.encode(), read(control)), control)
-        if configuration is not None:
-            write(configuration, tree, CONFIGURATION)
         made = os.path.join(tree, "memstatd.deb")
-        package.command("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, made)
+        package.other_version(self.debs["memstatd"], version, made, tree, lambda tree: configuration is None or write(configuration, tree, CONFIGURATION))
         return made
 
     def test_the_packages_and_what_they_need(self):

@@ -7,7 +7,6 @@ configuration, downgraded and purged. What somebody changed on the way, or signe
 import functools
 import http.server
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -35,15 +34,13 @@ def add_old_version(directory):
     """An older memstatd in the pool, with other defaults."""
     pool = os.path.join(directory, "pool")
     newest = next(name for name in os.listdir(pool) if name.startswith("memstatd_"))
-    with tempfile.TemporaryDirectory() as work:
-        package.command("dpkg-deb", "-R", os.path.join(pool, newest), work)
-        with open(os.path.join(work, "DEBIAN", "control"), encoding="utf-8") as file:
-            control = re.sub(r"(?m)^Version: .*$", f"Version: {OLD}", file.read())
-        with open(os.path.join(work, "DEBIAN", "control"), "w", encoding="utf-8") as file:
-            file.write(control)
-        with open(work + CONFIGURATION, "a", encoding="utf-8") as file:
+
+    def change(tree):
+        with open(tree + CONFIGURATION, "a", encoding="utf-8") as file:
             file.write("# as of 0.0.9\n")
-        package.command("dpkg-deb", "--root-owner-group", "-b", work, os.path.join(pool, newest.replace(newest.split("_")[1], OLD)))
+
+    with tempfile.TemporaryDirectory() as work:
+        package.other_version(os.path.join(pool, newest), OLD, os.path.join(pool, newest.replace(newest.split("_")[1], OLD)), os.path.join(work, "tree"), change)
 
 
 def version():

@@ -16,10 +16,9 @@ try:
 except ImportError:
     print("python3-yaml is not installed")
     sys.exit(77)
-import captures  # noqa: E402
 import package  # noqa: E402
 import program  # noqa: E402
-from ctl import run  # noqa: E402
+from ctl import cause_names  # noqa: E402
 
 SOURCE = program.SOURCE_DIR
 LIST = os.path.join(SOURCE, "daemon", "package", "promises.txt")
@@ -81,13 +80,6 @@ def statuses():
         yield from (f"status {page} {number}" for number in re.findall(r"(?m)^\.It (\d+)$", section))
 
 
-def causes():
-    for name in ("linux-7.2-2cpu", "freebsd-15.0-amd64-2cpu-limits"):
-        document = json.loads(run("why", "--json", "--from", captures.fixtures()[name]).stdout)
-        names = document["ruled_out"] + [one["cause"] for one in document["not_checked"] + document["findings"]]
-        yield from (f"cause {name}" for name in names)
-
-
 def symbols():
     for library in ("libmemstat", "libcpc"):
         path = os.path.join(package.BUILD_DIR, "lib", f"{library}.so")
@@ -99,7 +91,7 @@ def symbols():
 def promised():
     shipped = yaml.safe_load(read("config", "memstatd.yaml"))
     form = re.search(r'"format: (\d+)\\n"', read("core", "capture", "manifest.cpp")).group(1)
-    return sorted({*metrics(), *keys(shipped), *documents(), *statuses(), *causes(), *symbols(), f"capture format {form}"})
+    return sorted({*metrics(), *keys(shipped), *documents(), *statuses(), *(f"cause {name}" for name in cause_names()), *symbols(), f"capture format {form}"})
 
 
 def names_in(line):

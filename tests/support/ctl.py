@@ -39,6 +39,15 @@ def command_names():
     return re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout)
 
 
+def cause_names():
+    """The causes of both systems, sorted."""
+    names = set()
+    for capture in ("linux-7.2-2cpu", "freebsd-15.0-amd64-2cpu-limits"):
+        document = json.loads(run("why", "--json", "--from", captures.fixtures()[capture]).stdout)
+        names |= {*document["ruled_out"], *(one["cause"] for one in document["not_checked"] + document["findings"])}
+    return sorted(names)
+
+
 def readers():
     """{command: the arguments that it needs besides --from}, of commands that read kernels: the first words of its first command line."""
     found = {}

@@ -50,3 +50,15 @@ def tree(directory):
             link = os.path.islink(path)
             found[os.path.relpath(path, directory)] = os.readlink(path) if link else f"{os.stat(path).st_mode & 0o7777:o}"
     return found
+
+
+def other_version(deb, version, made, tree, change=lambda tree: None):
+    """Makes the package `deb` again as `made`, with another version and what `change` does to its unpacked files in the new directory `tree`."""
+    command("dpkg-deb", "-R", deb, tree)
+    control = os.path.join(tree, "DEBIAN", "control")
+    with open(control, encoding="utf-8") as file:
+        text = re.sub(r"(?m)^Version: .*$", f"Version: {version}", file.read())
+    with open(control, "w", encoding="utf-8") as file:
+        file.write(text)
+    change(tree)
+    command("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", tree, made)
