@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
+# Lock: kills
 """Incidents: what memstatd keeps of a kill, and what memstatctl says about it, from the directory, from the URL and from the file."""
 import contextlib
 import errno

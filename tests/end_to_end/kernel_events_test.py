@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Lock: dnotify_struct
+# Lock: dnotify_struct kills
 """Programs on the kernel's events in the real memstatd: loaded before privileges are dropped, counted without them, recorded and replayed."""
 import json
 import os

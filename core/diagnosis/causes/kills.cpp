@@ -61,13 +61,15 @@ bool is_recent(const Evidence& evidence, const KillEvidence& kill) {
 }
 
 /// The last recent victim at the limit of `group` or one below it, or of the whole machine, whose death nobody requested;
-/// nullptr: none in the log.
+/// nullptr: none in the log. A kill whose group the log does not name may be of any, so it comes after those of this one.
 const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std::string_view group = "/") {
-  const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(), [&](const KillEvidence& kill) {
-    return kill.is_of_group == is_of_group && !kill.is_requested && is_recent(evidence, kill) &&
-           (kill.limit_group.empty() || is_within(kill.limit_group, group));
-  });
-  return found == evidence.kills.rend() ? nullptr : &*found;
+  const KillEvidence* unnamed = nullptr;
+  for (auto kill = evidence.kills.rbegin(); kill != evidence.kills.rend(); ++kill) {
+    if (kill->is_of_group != is_of_group || kill->is_requested || !is_recent(evidence, *kill)) continue;
+    if (!kill->limit_group.empty() && is_within(kill->limit_group, group)) return &*kill;
+    if (kill->limit_group.empty() && unnamed == nullptr) unnamed = &*kill;
+  }
+  return unnamed;
 }
 
 /// Seconds since the last kill of that kind, if no more seem to follow: by the group's own counter, or the log, or else the
@@ -209,9 +211,17 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   note_end(evidence, limiting, victim, finding);
 }
 
-/// Kills in groups that memstatd has never read, because they were removed with their processes or are too deep.
-void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& found) {
+/// Kills in groups that memstatd has never read, because they were removed with their processes or are too deep. `begin`:
+/// the first finding about groups; those that are in one of these groups are known.
+void add_groups_of_log(const Evidence& evidence, const Cause& cause, std::size_t begin, Findings& found) {
+  const std::size_t end = found.size();
   for (const std::string_view group : logged_groups(evidence, "/")) {
+    const auto has_it = [&](const Finding& one) {
+      return std::any_of(one.who.begin(), one.who.end(), [&](const auto& who) { return is_within(group, who.name); });
+    };
+    if (std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.begin() + static_cast<std::ptrdiff_t>(end),
+                    has_it))
+      continue;
     const auto kills =
         static_cast<double>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
           return kill.limit_group == group && is_recent(evidence, kill);
@@ -227,10 +237,10 @@ bool is_in_unnamed_group(const Evidence& evidence, const KillEvidence& kill) {
 }
 
 void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const auto kills = static_cast<double>(std::count_if(
-      evidence.kills.begin(), evidence.kills.end(), [&](const auto& kill) { return is_in_unnamed_group(evidence, kill); }));
-  const KillEvidence* const victim = last_victim(evidence, true);
-  if (kills == 0 || victim == nullptr) return;
+  const auto is_it = [&](const KillEvidence& kill) { return is_in_unnamed_group(evidence, kill); };
+  const auto kills = static_cast<double>(std::count_if(evidence.kills.begin(), evidence.kills.end(), is_it));
+  const auto victim = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(), is_it);
+  if (kills == 0) return;
   const std::string limit = victim->limit_bytes > 0 ? " of " + bytes_text(victim->limit_bytes) : std::string();
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  counted(kills, "process", "processes") + " killed at a control group's limit" + limit);
@@ -242,9 +252,10 @@ void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& f
   finding.bytes = victim->limit_bytes;
   finding.by("process", process_of(*victim));
   finding.leads_to("The killed process is only the victim. The cause is what grew in its group.");
-  add_prevention(prevention_at_limit(evidence, {.group = {}, .limit_bytes = victim->limit_bytes, .kill = victim}), finding);
+  add_prevention(prevention_at_limit(evidence, {.group = {}, .limit_bytes = victim->limit_bytes, .kill = &*victim}),
+                 finding);
   finding.then("journalctl -k --since -1h --grep oom -n 50").then("memstatctl types --allocator memcg --sort failures");
-  note_end(evidence, {}, victim, finding);
+  note_end(evidence, {}, &*victim, finding);
 }
 
 /// Before the kernel kills for the whole machine, it makes the failing allocation reclaim memory, and counts that.
@@ -324,8 +335,8 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
         });  // a sibling's limit
     if (!is_known) add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
   }
-  if (found.size() != begin || recent_kills(evidence) <= 0) return;
-  add_groups_of_log(evidence, cause, found);
+  if (recent_kills(evidence) <= 0) return;
+  add_groups_of_log(evidence, cause, begin, found);
   if (found.size() == begin) add_unnamed_group(evidence, cause, found);
   if (found.size() == begin) add_unknown_groups(evidence, cause, found);
 }

@@ -274,7 +274,31 @@ TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
   EXPECT_EQ(machine.find()[0].about.at(0).type, "/kubepods/burstable") << "two groups below it were at their limits";
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable/pod2") << "the newest first";
   machine.evidence.kills = {kill_in("/kubepods/burstable/pod1/c1", 500), kill_in("/other")};
-  EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
+  const Findings found = machine.find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
+  EXPECT_EQ(found[1].about.at(0).type, "/other") << "which is not read";
+}
+
+TEST(Kills, WhoseGroupTheLogDoesNotNameAreNotBlamedOnAnother) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 3);
+  machine.evidence.kills = {kill_in("/a", 9), kill_in("/b", 8), kill_in("", 7)};
+  for (KillEvidence& kill : machine.evidence.kills) {
+    kill.command = kill.limit_group;
+    kill.is_of_group = true;
+  }
+  Findings found = machine.find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].killed.substr(0, 2), "/b");
+  EXPECT_EQ(found[1].killed.substr(0, 2), "/a");
+  machine.type(Allocator::kMemcg, "/c").failures.recent = 1;
+  for (const std::string_view event : {"oom", "oom_kill"}) machine.moved("memstat_memcg_events_total", 1, {"/c", event});
+  found = machine.find();
+  const auto of_c =
+      std::find_if(found.begin(), found.end(), [](const Finding& one) { return one.about.at(0).type == "/c"; });
+  ASSERT_NE(of_c, found.end());
+  EXPECT_EQ(of_c->killed.substr(0, 4), " (pi") << "its group has been counted, and no other victim is of it";
 }
 
 TEST(Kills, ThatWereRequestedAreNotOfGroupsThatAreNotRead) {
