@@ -53,10 +53,28 @@ constexpr std::array kReasons{
            .effect = "The disk need not be full: kern.maxswzone bounds this table.",
            .next = "vmstat -z | grep -E 'swblk|swpctrie'; sysctl vm.swap_maxpages"}};
 
+/// Before 13.0 the kernel gives "out of swap space" as the reason of every kill. Later ones say in a line that the table of
+/// swapped pages is full, and its zone shows it.
+bool is_swap_table_full(const Evidence& evidence) {
+  return evidence.any_line("swap_table_full") != nullptr ||
+         std::any_of(evidence.types.begin(), evidence.types.end(), [](const TypeEvidence& type) {
+           return type.allocator == Allocator::kUma && (type.name == "swblk" || type.name == "swpctrie") &&
+                  type.limit_used.value_or(0) >= kNearShare;
+         });
+}
+
+std::string_view cause_of_kill(const Evidence& evidence, std::string_view text) {
+  const auto* const reason =
+      std::find_if(kReasons.begin(), kReasons.end(), [&](const Reason& one) { return one.text == text; });
+  if (reason == kReasons.end()) return {};
+  return reason == &kReasons.back() && !is_swap_table_full(evidence) ? kReasons.front().name : reason->name;
+}
+
 void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double kills = moved_by(evidence, kLogged, "oom_kill");
   const Reason& reason = kReasons[cause.row];
-  if (kills <= 0 || evidence.kills.empty() || evidence.kills.back().constraint != reason.text) return;
+  if (kills <= 0 || evidence.kills.empty() || cause_of_kill(evidence, evidence.kills.back().constraint) != reason.name)
+    return;
   // The kernel takes the largest program first. The later victims are bystanders, which only were larger than the rest.
   const auto recent = static_cast<std::size_t>(std::min(kills, static_cast<double>(evidence.kills.size())));
   const KillEvidence& first = evidence.kills[evidence.kills.size() - recent];

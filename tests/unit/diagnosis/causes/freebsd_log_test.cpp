@@ -12,7 +12,7 @@ TEST(FreeBsdLogCauses, AKillHasTheReasonOfItsLine) {
   EXPECT_EQ(machine.words(), "") << "no line says why";
   for (const auto& [reason, cause] : {std::pair("failed to reclaim memory", "freebsd_oom_reclaim"),
                                       std::pair("a thread waited too long to allocate a page", "freebsd_oom_page_wait"),
-                                      std::pair("out of swap space", "freebsd_oom_swap_metadata")}) {
+                                      std::pair("out of swap space", "freebsd_oom_reclaim")}) {  // the text before 13.0
     KillEvidence kill;
     kill.command = "hog";
     kill.pid = 812;
@@ -21,6 +21,12 @@ TEST(FreeBsdLogCauses, AKillHasTheReasonOfItsLine) {
     EXPECT_EQ(machine.words(), std::string("now ") + cause);
     EXPECT_EQ(machine.find().at(0).who.at(0).name, "hog (pid 812)");
   }
+  machine.evidence.logged = {{.event = "swap_table_full", .seconds_ago = 7200}};
+  EXPECT_EQ(machine.words(), "now freebsd_oom_swap_metadata");
+  machine.evidence.logged.clear();
+  machine.limited(Allocator::kUma, "swblk", 995, 1000);
+  EXPECT_EQ(machine.find().at(0).cause, "freebsd_oom_swap_metadata");
+  machine.evidence.types.clear();
   machine.evidence.metrics[0].change.recent = 0;
   EXPECT_EQ(machine.words(), "") << "kills of before";
 }
