@@ -311,7 +311,13 @@ std::string words_of_pages(const Evidence& evidence, std::uint64_t order, const 
   return "The kernel failed to allocate " + pages + (last.subject.empty() ? "" : " for " + short_name(last.subject, 20));
 }
 
+/// Of connections that a helper or full-cone NAT expects. Its limit is another than that of the table of connections.
+bool is_of_expectations(const LoggedEvidence* last) {
+  return last != nullptr && last->event == "conntrack_full" && last->line.find("expectation table") != std::string::npos;
+}
+
 std::string headline_of(const Evidence& evidence, const Line& line, const LoggedEvidence* last) {
+  if (is_of_expectations(last)) return "A table of expected connections is full";
   constexpr std::string_view kWaiter = "A file system";
   if (line.event == "unrecognized" && last != nullptr) return "The kernel's log: " + cut_text(last->line, kMaxHeadline - 30);
   if (line.event == "allocation_waits" && last != nullptr && !last->subject.empty())
@@ -344,7 +350,8 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   const LoggedEvidence* const newest = evidence.any_line(line.event);
   const LoggedEvidence* const last = recent > 0 || line.is_state ? newest : evidence.last_line(line.event);
   if (recent <= 0 && last == nullptr) return;
-  if ((!line.table.empty() && is_seen_full(evidence, line.table)) || is_injected(evidence, line)) return;
+  const bool is_other_table = is_of_expectations(last);
+  if ((!line.table.empty() && !is_other_table && is_seen_full(evidence, line.table)) || is_injected(evidence, line)) return;
   const auto ago = recent > 0                          ? ended(evidence, events->change)
                    : last != nullptr && last->has_time ? std::optional(last->seconds_ago)
                                                        : std::nullopt;
@@ -354,7 +361,8 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
                                  cut_text(headline_of(evidence, line, last), kMaxHeadline - when.size()) + when);
   add_log_facts(evidence, last, recent, finding);
   const bool is_of_version_6 = last != nullptr && last->subject == "ndisc_cache";
-  if (const Cause* const known = find_cause(is_of_version_6 ? "neighbours6_full" : line.is); known != nullptr) {
+  const std::string_view known_as = is_other_table ? "" : is_of_version_6 ? "neighbours6_full" : line.is;
+  if (const Cause* const known = find_cause(known_as); known != nullptr) {
     finding.cause = known->name;
     finding.rule = known;
     finding.inspection = known->inspection;
@@ -365,7 +373,9 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
     if (line.names == "slab") finding.is_about("slab", last->subject);
     if (!line.names.empty() && line.names != "slab") finding.by(line.names, last->subject);
   }
-  finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+  finding.leads_to(is_other_table ? "A helper's connections (FTP, SIP), or those of full-cone NAT, fail." : line.effect)
+      .then("memstatctl events")
+      .then(is_other_table ? "sysctl net.netfilter.nf_conntrack_expect_max" : line.next);
   if (order_of(last).value_or(0) > 0 && line.event == last->event) {
     finding.leads_to("Free memory is in smaller pieces: the request failed, or was repeated for smaller ones.");
     finding.then("cat /proc/buddyinfo");

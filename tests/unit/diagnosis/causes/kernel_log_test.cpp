@@ -46,6 +46,18 @@ TEST(KernelLog, AFailedAllocationHasItsSizeAndItsProgram) {
   EXPECT_EQ(headline("a b: page allocation failure: order:99999999999"), "The kernel failed to allocate pages");
 }
 
+TEST(KernelLog, AFullTableOfExpectationsIsNotThatOfConnections) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 9, {"conntrack_full"});
+  machine.evidence.logged = {{.event = "conntrack_full", .line = "nf_conntrack: table full, dropping packet"}};
+  EXPECT_EQ(machine.words(), "now conntrack_full");
+  machine.evidence.logged[0].line = "nf_conntrack: expectation table full";
+  ASSERT_EQ(machine.words(), "now refused_in_log");
+  EXPECT_EQ(machine.find()[0].headline, "A table of expected connections is full");
+  machine.limited(Allocator::kTable, "conntrack", 995, 1000);
+  EXPECT_EQ(machine.words(), "now refused_in_log, now conntrack_full") << "both are full";
+}
+
 TEST(KernelLog, PastFindingsComeAfterCurrentOnes) {
   EvidenceOfMachine machine;
   machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
