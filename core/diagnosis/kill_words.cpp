@@ -34,6 +34,7 @@ std::string reason_of(const KillEvidence& kill) {
     return group + " was at its limit" + limit;
   }
   if (kill.had_asked) return "it asked for memory (vm.oom_kill_allocating_task is set)";
+  if (is_of_young_pages(kill)) return "kswapd found no pages older than min_ttl_ms (MGLRU)";
   if (kill.constraint == "cpuset")
     return "memory was used up on the nodes of cpuset " + short_name(kill.cpuset) + nodes_of(kill);
   if (kill.constraint == "memory_policy")
@@ -93,6 +94,12 @@ std::string swap_advice(const Evidence& evidence) {
 
 std::string process_words(std::string_view command, std::uint64_t pid) {
   return short_name(command) + " (pid " + std::to_string(pid) + ")";
+}
+
+bool is_of_young_pages(const KillEvidence& kill) {
+  constexpr std::string_view kDaemon = "kswapd";
+  return kill.requested_by.starts_with(kDaemon) && kill.requested_by.size() > kDaemon.size() &&
+         kill.requested_by.find_first_not_of("0123456789", kDaemon.size()) == std::string::npos && kill.gfp == "GFP_KERNEL";
 }
 
 void add_decision(const KillEvidence& kill, Finding& finding) {
@@ -158,6 +165,7 @@ std::string prevention_at_limit(const Evidence& evidence, const GroupAtLimit& gr
 }
 
 std::string prevention_on_machine(const Evidence& evidence, const KillEvidence& kill) {
+  if (is_of_young_pages(kill)) return std::string(kPrevention) + "0 in /sys/kernel/mm/lru_gen/min_ttl_ms.";
   if (kill.is_requested || kill.is_of_group || kill.is_of_fault || evidence.total_bytes <= 0) return {};
   std::vector<std::string> ways;
   const LargestProcess largest = largest_process(kill);

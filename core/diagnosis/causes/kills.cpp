@@ -455,10 +455,17 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   if (!is_logged && (is_of_group || is_unnamed || was_never_short(evidence) || !logged_groups(evidence, "/").empty()))
     return;
   const std::vector<ShortZone> zones = short_zones(evidence);
-  if (is_contradicted(evidence, zones)) return add_contradicted(evidence, cause, kills, zones, found);
+  const KillEvidence* const victim = last_victim(evidence, false);
+  const bool is_of_daemon = victim != nullptr && is_of_young_pages(*victim);
+  if (!is_of_daemon && is_contradicted(evidence, zones)) return add_contradicted(evidence, cause, kills, zones, found);
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
-  Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
-                                 "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));
+  Finding& finding = add_finding(found, cause, Severity::kNow,
+                                 is_blind       ? Certainty::kPossible
+                                 : is_of_daemon ? Certainty::kLikely
+                                                : Certainty::kConfirmed,
+                                 (is_of_daemon ? "To protect recent pages (MGLRU's min_ttl_ms), kswapd killed "
+                                               : "Memory ran out: the kernel killed ") +
+                                     counted(kills, "process", "processes"));
   finding.killer = kKernel;
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds),
                 .source = std::string(kKills),
@@ -472,7 +479,6 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   }
   finding.bytes = evidence.total_bytes;
   finding.leads_to("The kernel kills the largest process, which is not always the cause.");
-  const KillEvidence* const victim = last_victim(evidence, false);
   if (victim != nullptr) add_outcome(evidence, *victim, finding);
   if (victim != nullptr) add_prevention(prevention_on_machine(evidence, *victim), finding);
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
@@ -501,6 +507,7 @@ void look_at_requested(const Evidence& evidence, const Cause& cause, Findings& f
 
 std::string reason_of(const KillEvidence& kill, std::string_view group) {
   if (kill.is_requested) return "somebody requested it (SysRq f)";
+  if (is_of_young_pages(kill)) return "by kswapd, to protect recent pages (MGLRU's min_ttl_ms)";
   if (kill.is_of_group)
     return group.empty() ? std::string("a group was at its limit") : "group " + short_name(group, 30) + " was at its limit";
   return "out of memory, by the kernel's log";

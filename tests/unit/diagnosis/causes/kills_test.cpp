@@ -51,6 +51,29 @@ TEST(Kills, OfAGroupHaveItsPeakTheReasonAndALimitThatIsAboveThePeak) {
   EXPECT_EQ(finding.next.at(1), "echo 30M > /sys/fs/cgroup/a/job/memory.max");
 }
 
+TEST(Kills, ByKswapdAreForPagesThatAreTooYoung) {
+  EvidenceOfMachine machine;
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.metric("memstat_kernel_log_events_total", 1, {"oom_kill"});
+  MetricEvidence& killed = machine.moved("memstat_oom_kills_total", 1);
+  machine.evidence.kills = {
+      {.command = "smbd", .pid = 7, .requested_by = "kswapd3", .gfp = "GFP_KERNEL", .seconds_ago = 90}};
+  ASSERT_EQ(machine.words(), "now machine_oom_kill");
+  Finding finding = machine.find()[0];
+  EXPECT_EQ(finding.headline, "To protect recent pages (MGLRU's min_ttl_ms), kswapd killed 1 process");
+  EXPECT_EQ(finding.certainty, Certainty::kLikely);
+  EXPECT_NE(finding.effect.find("0 in /sys/kernel/mm/lru_gen/min_ttl_ms"), std::string::npos) << finding.effect;
+  for (const auto& [asker, flags] : {std::pair("kswapd0", "GFP_HIGHUSER_MOVABLE"), std::pair("kswapd", "GFP_KERNEL"),
+                                     std::pair("kswapd0x", "GFP_KERNEL")}) {
+    machine.evidence.kills[0].requested_by = asker;
+    machine.evidence.kills[0].gfp = flags;
+    EXPECT_EQ(machine.find().at(0).headline, "Memory ran out: the kernel killed 1 process") << asker;
+  }
+  machine.evidence.kills[0].requested_by = "kswapd0";
+  killed.change.recent = 0;
+  EXPECT_EQ(machine.words(), "notable killed_before");
+}
+
 TEST(Kills, AGroupThatFoundRoomAgainIsNone) {
   EvidenceOfMachine machine;
   machine.metric("memstat_oom_kills_total", 5);
