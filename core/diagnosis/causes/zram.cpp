@@ -53,8 +53,9 @@ void look_at_size(const Evidence& evidence, const Cause& cause, Findings& found)
   const double for_nothing = incompressible_bytes(evidence);
   const bool is_for_nothing = evidence.share(for_nothing) > 0.1;
   if (!is_large && !is_for_nothing) return;
+  constexpr double kNoneLeft = 0.02;
   Finding& finding = add_finding(
-      found, cause, Severity::kWasteful, Certainty::kLikely,
+      found, cause, is_large && available < kNoneLeft ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
       "Compressed memory (zram) takes " + bytes_text(*held) + ", " + percent_text(evidence.share(*held)) + " of all memory");
   if (is_for_nothing) {
     finding.fact({.text = bytes_text(for_nothing) + " of it hold pages that do not compress",
@@ -72,6 +73,8 @@ void look_at_size(const Evidence& evidence, const Cause& cause, Findings& found)
 
 constexpr std::string_view kNeeds[] = {kBytes};
 constexpr std::string_view kSizeNeeds[] = {"account/zsmalloc"};
+/// Swap that lies in memory takes what it should free.
+constexpr std::string_view kSizeSymptoms[] = {"memory_low", "swap_full"};
 /// A full device refuses writes.
 constexpr std::string_view kSymptoms[] = {"swap_io_error"};
 constexpr std::array kCauses{Cause{.name = "zram_full",
@@ -85,6 +88,7 @@ constexpr std::array kCauses{Cause{.name = "zram_full",
                                    .system = CauseSystem::kLinux,
                                    .needs = kSizeNeeds,
                                    .uses = kNeeds,
+                                   .explains = kSizeSymptoms,
                                    .look = look_at_size}};
 
 }  // namespace

@@ -35,6 +35,16 @@ TEST(Zram, OfPagesThatDoNotCompressIsWaste) {
   EXPECT_EQ(machine.words(), "wasteful compressed_large");
 }
 
+TEST(Zram, IsWhyMemoryIsLowAndSwapFull) {
+  EvidenceOfMachine machine;
+  machine.evidence.available_bytes = 0.004 * machine.evidence.total_bytes;
+  machine.part("zsmalloc", 0.8 * machine.evidence.total_bytes);
+  machine.metric("memstat_swap_total_bytes", 16 * EvidenceOfMachine::kGiB);
+  machine.metric("memstat_swap_free_bytes", kMiB);
+  ASSERT_EQ(machine.words(), "now compressed_large");
+  EXPECT_EQ(machine.find()[0].explains.size(), 2U);
+}
+
 TEST(Zram, IsWhatGrowsUntilNoMemoryIsLeft) {
   EvidenceOfMachine machine;
   machine.evidence.available_bytes = EvidenceOfMachine::kGiB;
