@@ -36,6 +36,14 @@ TEST(LargePart, PagesThatTheKernelSetsAsideNowAreConfirmed) {
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
 }
 
+TEST(LargePart, GraphicsBuffersOfMostMemoryAreNotableWhileMemoryIsAvailable) {
+  EvidenceOfMachine machine;
+  MetricEvidence& part = machine.part("gpu", 0.35 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "");
+  part.value = 0.5 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "notable gpu_memory_large");
+}
+
 TEST(LargePart, EachIsSilentBelowItsShare) {
   for (const LargePart& one : kAlways) {
     EvidenceOfMachine machine(one.system);
