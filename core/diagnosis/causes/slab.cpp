@@ -61,12 +61,23 @@ std::vector<const TypeEvidence*> leaked_with(const Evidence& evidence, const Typ
   return together;
 }
 
-/// Caches that reclaim cannot shrink, including those that grew before memstatd started.
+constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
+
+/// Whether allocations wait although most of memory is in caches that reclaim should shrink. Reclaim may be unable to: a
+/// defect of the kernel, or objects in use.
+bool is_kept_from_reclaim(const Evidence& evidence) {
+  constexpr double kMost = 0.5;
+  return evidence.rate(evidence.moved(kDirect)) > 1 &&
+         evidence.share(evidence.part("slab_reclaimable").value_or(0)) >= kMost;
+}
+
+/// Caches that reclaim cannot or does not shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const bool is_kept = is_kept_from_reclaim(evidence);
   const TypeEvidence* most = nullptr;
   for (const TypeEvidence& cache : evidence.types) {
     if (cache.allocator != Allocator::kSlab || !cache.bytes || (most != nullptr && *cache.bytes <= *most->bytes)) continue;
-    if (!is_cache(cache.allocator, cache.name)) most = &cache;
+    if (is_kept || !is_cache(cache.allocator, cache.name)) most = &cache;
   }
   if (most == nullptr) return;
   const double gained = most->bytes_change.recent;
@@ -81,7 +92,10 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Slab cache " + short_name(most->name, 30) + others + bytes_text(bytes) + ", " +
                                      percent_text(evidence.share(bytes)) + " of all memory");
-  finding.fact({.text = count_text(most->objects.value_or(0)) + " objects that reclaim cannot free",
+  const bool is_of_cache = is_cache(most->allocator, most->name);
+  finding.fact({.text = count_text(most->objects.value_or(0)) + " objects that reclaim " +
+                        (is_of_cache ? "should free, but " + count_text(evidence.moved(kDirect)) + " allocations had to wait"
+                                     : std::string("cannot free")),
                 .source = "slab/" + std::string(most->name),
                 .value = most->bytes,
                 .limit = kLargeCache * evidence.total_bytes});
@@ -100,8 +114,9 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
                .value = other->bytes});
   }
   finding.is_about("slab", most->name)
-      .leads_to("Its objects were allocated and not freed: a leak that has ended, or a very large load.")
-      .then("memstatctl origins --limit 10");
+      .leads_to(is_of_cache ? "They count as available. If dropping caches does not free them, the kernel keeps them."
+                            : "Its objects were allocated and not freed: a leak that has ended, or a very large load.")
+      .then(is_of_cache ? "echo 2 > /proc/sys/vm/drop_caches; grep Slab /proc/meminfo" : "memstatctl origins --limit 10");
   name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
 
@@ -244,7 +259,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kSlabNeeds[] = {"slab/*"};
-constexpr std::string_view kCacheUses[] = {kGroupKernel};
+constexpr std::string_view kCacheUses[] = {kGroupKernel, kDirect, "account/slab_reclaimable"};
 constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
 constexpr std::string_view kLargeUses[] = {kGroupKernel, kLogEvents};

@@ -59,6 +59,18 @@ TEST(Slab, ReclaimableMemoryInNoCacheIsNotOfKmalloc) {
   EXPECT_EQ(machine.find().at(0).headline, "Slab memory outside of caches: 1 GiB of kmalloc above 128 KiB");
 }
 
+TEST(Slab, ACacheThatStaysWhileAllocationsWaitIsKept) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kSlab, "ext4_inode_cache").bytes = 8 * kGiB;
+  machine.part("slab_reclaimable", 10 * kGiB);
+  EXPECT_EQ(machine.words(), "") << "a cache";
+  machine.moved("memstat_allocation_stalls_total", 900, {"normal"});
+  ASSERT_EQ(machine.words(), "notable slab_large");
+  EXPECT_EQ(machine.find()[0].facts[0].text, "0 objects that reclaim should free, but 900 allocations had to wait");
+  machine.evidence.metrics[0].value = 7 * kGiB;
+  EXPECT_EQ(machine.words(), "") << "the rest of memory may be why they wait";
+}
+
 TEST(Slab, ALeakInSeveralKmallocCachesIsOne) {
   EvidenceOfMachine machine;
   for (const char* name : {"kmalloc-1024", "kmalloc-256", "kmalloc-192", "kmalloc-64"}) {
