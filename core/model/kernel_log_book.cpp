@@ -63,13 +63,28 @@ void KernelLogBook::add(std::string_view bytes) {
   has_begun_ = true;
   expected_ = saturating_sum(record->sequence, std::uint64_t{1});
   if (!record->is_of_kernel) return;
-  if (keep_for_kill(record->text)) return;
-  if (const auto event = event_of_line(record->text)) {
-    add(*event, record->time_us, record->text);
-  } else if (record->text.starts_with(kCacheLine) && size_ > 0 && last().more[0].empty() &&
+  const std::string_view text = with_backslashes(record->text);
+  if (keep_for_kill(text)) return;
+  if (const auto event = event_of_line(text)) {
+    add(*event, record->time_us, text);
+  } else if (text.starts_with(kCacheLine) && size_ > 0 && last().more[0].empty() &&
              last().event == LogEvent::kSlabAllocationFailure) {
-    assign_line(last().more[0], record->text);
+    assign_line(last().more[0], text);
   }
+}
+
+/// /dev/kmsg escapes backslashes, which systemd puts into names of groups: "system-getty\x5cx2dtty" is
+/// "system-getty\x2dtty".
+std::string_view KernelLogBook::with_backslashes(std::string_view line) {
+  constexpr std::string_view kEscaped = "\\x5c";
+  std::size_t at = line.find(kEscaped);
+  if (at == std::string_view::npos) return line;
+  unescaped_.clear();
+  for (; at != std::string_view::npos; at = line.find(kEscaped)) {
+    unescaped_.append(line.substr(0, at)).push_back('\\');
+    line.remove_prefix(at + kEscaped.size());
+  }
+  return unescaped_.append(line);
 }
 
 /// Keeps a line that precedes a kill.

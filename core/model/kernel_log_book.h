@@ -48,6 +48,7 @@ class KernelLogBook {
     std::array<std::string, kMaxMoreLines> more;  // "": none
   };
   [[nodiscard]] Entry& last() { return kept_[size_ - 1]; }
+  std::string_view with_backslashes(std::string_view line);
   bool keep_for_kill(std::string_view line);
   bool keep_task(std::string_view line);
   void add_lines_of_kill(Entry& kill);
@@ -61,7 +62,8 @@ class KernelLogBook {
   std::uint64_t expected_ = 0;  // sequence number of the next record
   bool has_begun_ = false;
   std::array<std::string, kMaxMoreLines> before_kill_;  // the last lines of each kind that precede a kill
-  std::array<std::uint64_t, 2> task_pages_{};           // of the largest processes in before_kill_
+  std::string unescaped_;
+  std::array<std::uint64_t, 2> task_pages_{};  // of the largest processes in before_kill_
 };
 
 }  // namespace memstat

@@ -236,6 +236,14 @@ TEST(KernelLogBook, KeepsWhoNeededTheMemoryBeforeAKill) {
   EXPECT_EQ(fields, "kworker/1:0 -1 16384 ");
 }
 
+TEST(KernelLogBook, HasTheBackslashesOfGroupsAsTheyAre) {
+  KernelLogBook book;
+  book.add(record(1, "cgroup: fork rejected by pids controller in /a\\x5cx2db\\x5cx2dc.slice\\x20"));
+  const Written written(book);
+  ASSERT_EQ(written.table.size, 1U);
+  EXPECT_EQ(written.table.events[0].text, "cgroup: fork rejected by pids controller in /a\\x2db\\x2dc.slice\\x20");
+}
+
 TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore51) {
   KernelLogBook book;
   book.add(record(1, "Task in /a/b killed as a result of limit of /a"));
