@@ -50,7 +50,7 @@ add_custom_command(OUTPUT ${WEB_ASSETS} DEPENDS ${WEB_FILES} VERBATIM
 memstat_library(memstat_daemon ${DAEMON_FILES} ${WEB_ASSETS})
 target_link_libraries(memstat_daemon PUBLIC memstat_engine memstat_selftest memstat_explain
                       PRIVATE civetweb::civetweb spdlog::spdlog CLI11::CLI11)
-target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(memstat_daemon PRIVATE MEMSTAT_VERSION="${MEMSTAT_VERSION}")
 memstat_unoptimized(daemon/options.cpp)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   memstat_use_library(memstat_daemon ${MEMSTAT_SECCOMP} SECCOMP seccomp.h seccomp libseccomp-dev "memstatd filters no system calls")

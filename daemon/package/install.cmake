@@ -89,7 +89,7 @@ set(MEMSTAT_DATADIR \"${DATA_DIRECTORY}\")" COMPONENT daemon)
     set(SBOM ${CMAKE_BINARY_DIR}/package/memstatd.spdx.json)
     set(programs $<TARGET_FILE:memstatd>$<$<TARGET_EXISTS:memstatctl>:,$<TARGET_FILE:memstatctl>>)
     add_custom_command(OUTPUT ${SBOM} DEPENDS memstatd $<TARGET_NAME_IF_EXISTS:memstatctl> daemon/package/sbom.cmake daemon/README.md VERBATIM
-                       COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${programs} -DVERSION=${PROJECT_VERSION} -DSOURCE=${CMAKE_SOURCE_DIR}
+                       COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${programs} -DVERSION=${MEMSTAT_VERSION} -DSOURCE=${CMAKE_SOURCE_DIR}
                                -DOUTPUT=${SBOM} -P ${CMAKE_SOURCE_DIR}/daemon/package/sbom.cmake)
     add_custom_target(sbom ALL DEPENDS ${SBOM})
     # Missing if only some targets were built.

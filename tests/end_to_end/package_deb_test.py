@@ -218,20 +218,20 @@ class Packages(unittest.TestCase):
         self.root.dpkg("-i", self.debs["memstatd"])
         write(EDITED, self.root.path(CONFIGURATION))
         # A version with the same defaults asks nothing.
-        self.root.dpkg("-i", self.other_version("0.1.1-1"))
+        self.root.dpkg("-i", self.other_version("1.0.1-1"))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(os.listdir(self.root.path("etc/memstatd")), ["memstatd.yaml"])
         # One with other defaults would; unattended, the user's file stays, with the new defaults next to it.
-        self.root.dpkg("--force-confdef", "--force-confold", "-i", self.other_version("0.2.0-1", NEWER))
+        self.root.dpkg("--force-confdef", "--force-confold", "-i", self.other_version("1.1.0-1", NEWER))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(read(self.root.path(CONFIGURATION + ".dpkg-dist")), NEWER)
         self.assertEqual(self.root.status("memstatd"), "install ok installed")
-        self.assertIn("\nVersion: 0.2.0-1\n", read(self.root.path("var/lib/dpkg/status")).decode())
+        self.assertIn("\nVersion: 1.1.0-1\n", read(self.root.path("var/lib/dpkg/status")).decode())
 
     def test_an_upgrade_leaves_a_service_alone_that_was_disabled(self):
         self.root.dpkg("-i", self.debs["memstatd"])
         os.remove(self.root.path(WANTED_BY))
-        self.root.dpkg("-i", self.other_version("0.1.1-1"))
+        self.root.dpkg("-i", self.other_version("1.0.1-1"))
         self.assertFalse(self.root.has(WANTED_BY))
 
     def test_removal_keeps_the_configuration_and_purge_takes_it(self):
@@ -290,8 +290,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.calls("postinst", "configure", "0.0.9-1", environment={"DPKG_ROOT": "", "HELPER_STATUS": "1"}),
                          ["deb-systemd-helper was-enabled memstatd.service", "deb-systemd-helper update-state memstatd.service",
                           "systemctl --system daemon-reload", "deb-systemd-invoke restart memstatd.service"])
-        self.assertEqual(self.calls("prerm", "upgrade", "0.2.0-1", environment={"DPKG_ROOT": ""}), [])
-        self.assertEqual(self.calls("postrm", "upgrade", "0.2.0-1", environment={"DPKG_ROOT": ""}),
+        self.assertEqual(self.calls("prerm", "upgrade", "1.1.0-1", environment={"DPKG_ROOT": ""}), [])
+        self.assertEqual(self.calls("postrm", "upgrade", "1.1.0-1", environment={"DPKG_ROOT": ""}),
                          ["systemctl --system daemon-reload"])
 
     def test_an_account_that_exists_is_used_and_another_failure_is_said(self):

@@ -23,7 +23,7 @@ function(memstat_freebsd_objects name release)
   add_library(${name} OBJECT ${ARGN})
   target_link_libraries(${name} PRIVATE prometheus-cpp::core yaml-cpp civetweb::civetweb spdlog::spdlog CLI11::CLI11
                         nlohmann_json::nlohmann_json)
-  target_compile_definitions(${name} PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}" FREEBSD_RELEASE=${release} MEMSTAT_HAVE_LIBDTRACE
+  target_compile_definitions(${name} PRIVATE MEMSTAT_VERSION="${MEMSTAT_VERSION}" FREEBSD_RELEASE=${release} MEMSTAT_HAVE_LIBDTRACE
                              MEMSTAT_HAVE_COUNTERS MEMSTAT_HAVE_POSTMORTEM)
   target_compile_options(${name} BEFORE PRIVATE "SHELL:-isystem ${headers}" "SHELL:-isystem ${CMAKE_BINARY_DIR}/freebsd_headers"
                          "SHELL:-include ${headers}/prefix.h")
