@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/diagnosis/logged_kills.h"
+
 namespace memstat {
 namespace {
 
 constexpr std::string_view kRequested = "kill_requested";
-/// Allowed between a kill and the poll that counts it, and between the log's clock and the uptime.
-constexpr double kLogSlackSeconds = 5;
 
 double counted_at_poll(const Evidence& evidence, std::string_view metric) {
   const MetricEvidence* const kills = evidence.sample(metric);

@@ -7,6 +7,7 @@
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/kill_words.h"
+#include "core/diagnosis/logged_kills.h"
 #include "core/diagnosis/parts.h"
 #include "core/diagnosis/words.h"
 #include "core/diagnosis/zones.h"
@@ -51,27 +52,6 @@ const TypeEvidence* limiting_group(const Evidence& evidence, const TypeEvidence&
   return deepest;
 }
 
-/// Allowed between a kill and the poll that counts it, and between the log's clock and the uptime.
-constexpr double kLogSlackSeconds = 5;
-
-/// `kill`: of the evidence. Without times, the newest kills of the log are those that were counted.
-bool is_recent(const Evidence& evidence, const KillEvidence& kill) {
-  if (kill.seconds_ago) return *kill.seconds_ago <= evidence.recent_seconds + kLogSlackSeconds;
-  return static_cast<double>(&evidence.kills.back() - &kill) < recent_kills(evidence);
-}
-
-/// The last recent victim at the limit of `group` or one below it, or of the whole machine, whose death nobody requested;
-/// nullptr: none in the log. A kill whose group the log does not name may be of any, so it comes after those of this one.
-const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std::string_view group = "/") {
-  const KillEvidence* unnamed = nullptr;
-  for (auto kill = evidence.kills.rbegin(); kill != evidence.kills.rend(); ++kill) {
-    if (kill->is_of_group != is_of_group || kill->is_requested || !is_recent(evidence, *kill)) continue;
-    if (!kill->limit_group.empty() && is_within(kill->limit_group, group)) return &*kill;
-    if (kill->limit_group.empty() && unnamed == nullptr) unnamed = &*kill;
-  }
-  return unnamed;
-}
-
 /// Seconds since the last kill of that kind, if no more seem to follow: by the group's own counter, or the log, or else the
 /// machine's counter, which kills of other groups move, too.
 std::optional<double> ended_kills(const Evidence& evidence, std::string_view group, const KillEvidence* victim) {
@@ -100,18 +80,6 @@ void add_victim(const KillEvidence& victim, Finding& finding) {
        .source = "linux_kernel_log",
        .value = victim.program_bytes});
   add_decision(victim, finding);
-}
-
-/// The groups at their limits in the log's recent kills, the newest first, without duplicates: `group` and those below it.
-std::vector<std::string_view> logged_groups(const Evidence& evidence, std::string_view group) {
-  std::vector<std::string_view> groups;
-  for (auto at = evidence.kills.rbegin(); at != evidence.kills.rend(); ++at) {
-    const KillEvidence& kill = *at;
-    if (!kill.is_of_group || kill.limit_group.size() <= 1 || !is_recent(evidence, kill)) continue;
-    if (!is_within(kill.limit_group, group)) continue;
-    if (std::find(groups.begin(), groups.end(), kill.limit_group) == groups.end()) groups.push_back(kill.limit_group);
-  }
-  return groups;
 }
 
 enum class Limit : std::uint8_t { kOwn, kBelow, kUnknown };
@@ -211,29 +179,25 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   note_end(evidence, limiting, victim, finding);
 }
 
+/// Whether one of these findings names the group, or one above it.
+bool is_named(std::span<const Finding> findings, std::string_view group) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+    return std::any_of(one.who.begin(), one.who.end(), [&](const auto& who) { return is_within(group, who.name); });
+  });
+}
+
 /// Kills in groups that memstatd has never read, because they were removed with their processes or are too deep. `begin`:
-/// the first finding about groups; those that are in one of these groups are known.
+/// the first finding about groups that are read.
 void add_groups_of_log(const Evidence& evidence, const Cause& cause, std::size_t begin, Findings& found) {
-  const std::size_t end = found.size();
+  const std::size_t count = found.size() - begin;
   for (const std::string_view group : logged_groups(evidence, "/")) {
-    const auto has_it = [&](const Finding& one) {
-      return std::any_of(one.who.begin(), one.who.end(), [&](const auto& who) { return is_within(group, who.name); });
-    };
-    if (std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.begin() + static_cast<std::ptrdiff_t>(end),
-                    has_it))
-      continue;
+    if (is_named(std::span(found).subspan(begin, count), group)) continue;
     const auto kills =
         static_cast<double>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
-          return kill.limit_group == group && is_recent(evidence, kill);
+          return kill.limit_group == group && is_recent_kill(evidence, kill);
         }));
     add_group(evidence, cause, group, kills, kills, found);
   }
-}
-
-/// Kills in groups that the log does not name: the line that does is missing before 4.19 and where only part of the log is
-/// kept.
-bool is_in_unnamed_group(const Evidence& evidence, const KillEvidence& kill) {
-  return kill.is_of_group && kill.limit_group.empty() && !kill.is_requested && is_recent(evidence, kill);
 }
 
 void add_unnamed_group(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -278,15 +242,6 @@ std::vector<const Holder*> groups_with_kills(const Evidence& evidence) {
   return groups;
 }
 
-bool is_requested(const Evidence& evidence, const KillEvidence& kill) {
-  return kill.is_requested && is_recent(evidence, kill);
-}
-/// Recent kills for the whole machine that somebody requested, as the log says.
-std::size_t requested_kills(const Evidence& evidence) {
-  return static_cast<std::size_t>(std::count_if(evidence.kills.begin(), evidence.kills.end(),
-                                                [&](const KillEvidence& kill) { return is_requested(evidence, kill); }));
-}
-
 /// Kills on a machine that had memory, which neither a group that is read nor the log explains.
 void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
@@ -329,11 +284,8 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
     if (kills == 0 && recent_kills(evidence) == 0) continue;  // it found memory in the end, or no process could be killed
     const TypeEvidence* const limiting = limiting_group(evidence, group);
     if (limiting == nullptr) continue;
-    const bool is_known =
-        std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end(), [&](const Finding& one) {
-          return std::any_of(one.who.begin(), one.who.end(), [&](const auto& who) { return who.name == limiting->name; });
-        });  // a sibling's limit
-    if (!is_known) add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
+    if (!is_named(std::span(found).subspan(begin), limiting->name))  // a sibling's limit
+      add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
   }
   if (recent_kills(evidence) <= 0) return;
   add_groups_of_log(evidence, cause, begin, found);
@@ -350,7 +302,7 @@ bool has_outgrown(const LargestPart& part, const KillEvidence* victim) {
 bool has_freed_other_memory(const Evidence& evidence) {
   constexpr double kMuch = 0.25;
   const auto kills = std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
-    return !kill.is_of_group && !kill.is_requested && is_recent(evidence, kill);
+    return !kill.is_of_group && !kill.is_requested && is_recent_kill(evidence, kill);
   });
   return kills >= 2 && evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kMuch;
 }
@@ -384,13 +336,6 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   if (victim == nullptr || (evidence.share(victim->program_bytes) < 0.25 && !has_freed_other_memory(evidence))) return;
   finding.by("process", process_of(*victim));
   if (victim->group.size() > 1) finding.by("group", victim->group);
-}
-
-/// What the victims of the log released together. Memory beyond that was there before they were killed.
-double released_by_kills(const Evidence& evidence) {
-  double released = 0;
-  for (const KillEvidence& kill : evidence.kills) released += is_recent(evidence, kill) ? kill.program_bytes : 0;
-  return released;
 }
 
 /// Whether much memory was available before the kill: more than the victims had, and no allocation had to wait for it, or
@@ -436,7 +381,7 @@ void add_contradicted(const Evidence& evidence, const Cause& cause, double kills
 /// Recent kills for the whole machine. The machine's counter includes those at limits of groups, as the log says.
 double kills_of_machine(const Evidence& evidence, bool is_logged) {
   const auto of_groups = std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
-    return kill.is_of_group && is_recent(evidence, kill);
+    return kill.is_of_group && is_recent_kill(evidence, kill);
   });
   const double kills = recent_kills(evidence) - static_cast<double>(requested_kills(evidence));
   return is_logged && kills > 0 ? std::max(1.0, kills - static_cast<double>(of_groups)) : kills;
