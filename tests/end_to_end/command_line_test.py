@@ -34,7 +34,7 @@ class CommandLine(unittest.TestCase):
     def test_version(self):
         done = program.run("--version")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout.decode(), r"\Amemstatd \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(done.stdout.decode(), r"\Amemstatd \d+\.\d+\.\d+(~rc\d+)?\n\Z")
 
     def test_check_config_takes_a_good_file_and_starts_nothing(self):
         shipped = os.path.join(program.SOURCE_DIR, "config", "memstatd.yaml")

@@ -64,13 +64,17 @@ class Stories(unittest.TestCase):
                 self.assertEqual(one.get(field), listed.get(field), field)
             self.assertEqual(int(one["time"]), datetime.datetime.fromisoformat(listed["time"].replace("Z", "+00:00")).timestamp())
             told = self.why(str(number))
-            self.assertEqual((told.stdout, told.returncode), (told_by_url[number - 1].stdout, told_by_url[number - 1].returncode))
+            # Commands name where each has it from.
+            of_url, file = told_by_url[number - 1], os.path.join(self.kept, listed["file"])
+            self.assertEqual(told.stdout.count(f" --from {file}\n"), of_url.stdout.count(f" --from {url}\n"))
+            self.assertEqual((told.stdout.replace(file, url), told.returncode), (of_url.stdout, of_url.returncode))
             self.assertIn(one["cause"], told.stdout)
             self.assertIn(listed["time"].partition(".")[0], told.stdout)
             for field in ("killed", "killer"):
                 self.assertIn(one.get(field, ""), told.stdout)
             for holder in filter(None, re.split(r", |group |process ", one.get("culprit", ""))):
                 self.assertIn(holder, flat(told.stdout))
+        self.assertIn(f"memstatctl show memcg//app --from {url}\n", told_by_url[1].stdout)
         self.assertEqual((served[1]["killed"], served[1]["killer"], served[1]["object"]), ("stress (pid 31050)", "kernel", "/app"))
         self.assertIn("keeper (pid 31001)", served[1]["culprit"])
         figures = served[1]["figures"]

@@ -219,7 +219,7 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(long, [], arguments)
 
     def test_version(self):
-        self.assertRegex(output("--version"), r"^memstatctl \d+\.\d+\.\d+\n$")
+        self.assertRegex(output("--version"), r"^memstatctl \d+\.\d+\.\d+(~rc\d+)?\n$")
 
 
 if __name__ == "__main__":

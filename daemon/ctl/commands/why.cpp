@@ -2,10 +2,12 @@
 #include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/diagnosis/growth.h"
 #include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/named_type.h"
@@ -109,7 +111,20 @@ struct Question {
   double seconds = 0;                  ///< Time watched.
   std::vector<TypeRow> types = {};     ///< Of the last read.
   const Incident* incident = nullptr;  ///< Of which the source is the capture; nullptr: of none.
+  std::string incident_from = {};      ///< Where others find its file.
 };
+
+/// The command, if it reads statistics, with `from` as its source: this kernel is not the one that the incident is of.
+/// "": it is.
+std::string command_of(std::string command, const std::string& from) {
+  constexpr std::array<std::string_view, 4> kReaders{"show", "types", "limits", "events"};
+  std::string_view rest = command;
+  std::string_view word;
+  (void)next_word(rest, word);
+  if (from.empty() || word != "memstatctl" || !next_word(rest, word)) return command;
+  const bool reads = std::find(kReaders.begin(), kReaders.end(), word) != kReaders.end();
+  return reads ? std::move(command) + " --from " + shell_word(from) : command;
+}
 
 bool is_type(std::span<const NamePattern> patterns, const std::string& allocator, const std::string& type) {
   return matches_any(patterns, type) || matches_any(patterns, allocator + "/" + type);
@@ -148,15 +163,18 @@ void put_first(const Incident& incident, Findings& findings) {
 Report answer(const Question& question, Diagnosis& diagnosis) {
   Report report;
   const ReportView& view = question.options.view;
+  const bool is_json = view.layout == Layout::kJson;
   select_findings(view.patterns, diagnosis.findings);
   report.status = exit_status_of(diagnosis.findings);
   if (question.incident != nullptr) {
     put_first(*question.incident, diagnosis.findings);
     for (Finding& finding : diagnosis.findings) {
-      for (std::string& command : finding.next) command = command_at(std::move(command), question.incident->realtime_ns);
+      for (std::string& command : finding.next) {
+        command = command_at(std::move(command), question.incident->realtime_ns);
+        if (!is_json) command = command_of(std::move(command), question.incident_from);  // JSON is the same everywhere
+      }
     }
   }
-  const bool is_json = view.layout == Layout::kJson;
   if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
     report.output = is_json ? why_json(diagnosis, view, told_of(question))
                             : why_text(diagnosis, question.options.is_verbose, view.width);
@@ -219,7 +237,8 @@ Report follow(const CommandLine& options, ReportSource& source) {
   while (walk.next()) {
     FindingsAnswer found = source.findings();
     if (!found.problem.empty()) return {.problem = found.problem};
-    Report now = answer({options, source, walk.seconds(), walk.sample().types}, found.diagnosis);
+    Report now = answer({.options = options, .source = source, .seconds = walk.seconds(), .types = walk.sample().types},
+                        found.diagnosis);
     last.status = now.status;
     const std::string before = std::exchange(key, key_of(found.diagnosis.findings));
     if (key == before) continue;
@@ -231,8 +250,8 @@ Report follow(const CommandLine& options, ReportSource& source) {
   return last;
 }
 
-/// The answer for what --from names, of `incident` if that is its capture.
-Report why_now(const CommandLine& options, const Incident* incident) {
+/// The answer for what --from names, of `incident` if that is its capture, which others find at `incident_from`.
+Report why_now(const CommandLine& options, const Incident* incident, const std::string& incident_from = {}) {
   const OpenedSource opened = open_source(options.from, options.server);
   if (opened.source == nullptr) return {.problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);
@@ -242,7 +261,7 @@ Report why_now(const CommandLine& options, const Incident* incident) {
   if (!read.problem.empty()) return read;
   FindingsAnswer found = opened.source->findings();
   if (!found.problem.empty()) return {.problem = found.problem};
-  Report report = answer({options, *opened.source, seconds, std::move(types), incident}, found.diagnosis);
+  Report report = answer({options, *opened.source, seconds, std::move(types), incident, incident_from}, found.diagnosis);
   report.notes.insert(report.notes.begin(), read.notes.begin(), read.notes.end());
   report.missing = read.missing;
   if (std::string line = unseen_of(found.diagnosis); !line.empty()) report.missing.push_back(std::move(line));
@@ -250,14 +269,14 @@ Report why_now(const CommandLine& options, const Incident* incident) {
 }
 
 /// The same after the incident's story. Of the boot before there is nothing else.
-Report why_of_incident(const CommandLine& options, const Incident& incident) {
+Report why_of_incident(const CommandLine& options, const Incident& incident, const std::string& incident_from) {
   std::string story;
   const bool is_log_only = incident.cause == kPreviousBoot;
   if (options.view.layout == Layout::kText) {
     if (const OpenedSource opened = open_source(options.from); opened.source != nullptr)
       story = incident_story(incident, *opened.source, options.view.width);
   }
-  Report report = is_log_only && !story.empty() ? Report() : why_now(options, &incident);
+  Report report = is_log_only && !story.empty() ? Report() : why_now(options, &incident, incident_from);
   if (is_log_only) report.status = kExitNotable;
   report.output.insert(0, story);
   return report;
@@ -269,7 +288,7 @@ Report why_then(const CommandLine& options) {
   CommandLine question = options;
   question.incident.clear();
   question.from = capture.path;
-  Report report = why_of_incident(question, capture.incident);
+  Report report = why_of_incident(question, capture.incident, capture.is_copy ? options.from.value_or("") : capture.path);
   if (capture.is_copy) std::remove(capture.path.c_str());
   return report;
 }
@@ -283,7 +302,7 @@ std::optional<Incident> named_incident(const CommandLine& options) {
 
 Report run_why(const CommandLine& options) {
   if (!options.incident.empty()) return why_then(options);
-  if (const auto incident = named_incident(options)) return why_of_incident(options, *incident);
+  if (const auto incident = named_incident(options)) return why_of_incident(options, *incident, *options.from);
   return why_now(options, nullptr);
 }
 
