@@ -456,6 +456,29 @@ bool is_of_reserved(const Evidence& evidence, const GrowthEvidence& growth) {
   return pool != nullptr && reserved > 0 && reserved >= free_pages_of(*pool) / 2;
 }
 
+/// Files that are sockets, as many of which came as files did: "" if none are.
+std::string_view sockets_among(const GrowthEvidence& growth) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kWords{{{"uma/unpcb", "Unix sockets"},
+                                                                   {"slab/UNIX", "Unix sockets"},
+                                                                   {"table/sockets", "Sockets"},
+                                                                   {"slab/sock_inode_cache", "Sockets"}}};
+  for (const auto& [type, words] : kWords) {
+    if (growth.allocator + "/" + growth.name == type ||
+        std::find(growth.together.begin(), growth.together.end(), type) != growth.together.end())
+      return words;
+  }
+  return {};
+}
+
+/// What grows, as the headline begins.
+std::string words_of(const Kind& kind, const GrowthEvidence& growth) {
+  const std::string_view sockets = kind.name == "file_leak" ? sockets_among(growth) : std::string_view();
+  if (!sockets.empty()) return std::string(sockets);
+  if (!kind.what.empty()) return std::string(kind.what);
+  if (growth.allocator == kAccountAllocator) return part_words(growth.name);
+  return growth.allocator + " " + short_name(growth.name, 30);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
@@ -471,13 +494,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                                           : growth.gain >= 0.1 * before;
     if (!is_worth && !to_limit) continue;
     const bool is_soon = (to_limit && !is_of_boot(evidence, growth, *to_limit)) || (to_end && !is_of_boot(evidence));
-    const std::string what = !kind.what.empty()                      ? std::string(kind.what)
-                             : growth.allocator == kAccountAllocator ? part_words(growth.name)
-                                                                     : growth.allocator + " " + short_name(growth.name, 30);
     Finding& finding = add_finding(found, cause, is_soon ? Severity::kSoon : Severity::kNotable,
                                    is_soon && growth.together.empty() ? Certainty::kPossible : Certainty::kLikely,
-                                   what + " grew by " + amount_text(growth.gain, growth.is_bytes) + " in " +
-                                       duration_words(growth.seconds) + " and did not fall");
+                                   words_of(kind, growth) + " grew by " + amount_text(growth.gain, growth.is_bytes) +
+                                       " in " + duration_words(growth.seconds) + " and did not fall");
     finding.runbook = kind.runbook;
     finding.bytes = growth.is_bytes ? growth.gain : 0;
     finding.fact({.text = amount_text(growth.all_now, growth.is_bytes) + " now, +" +

@@ -171,8 +171,12 @@ TEST(Growth, TogetherIsOneFinding) {
 
 TEST(Growth, TypesThatGrowTogetherAreNamedByTheirCause) {
   EvidenceOfMachine machine;
-  machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000).together = {"slab/filp", "slab/lsm_file_cache"};
-  EXPECT_EQ(machine.words(), "notable file_leak");
+  GrowthEvidence& sockets = machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000);
+  sockets.together = {"slab/filp", "slab/lsm_file_cache"};
+  ASSERT_EQ(machine.words(), "notable file_leak");
+  EXPECT_TRUE(machine.find()[0].headline.starts_with("Sockets grew by ")) << machine.find()[0].headline;
+  sockets.together.emplace_back("slab/UNIX");
+  EXPECT_TRUE(machine.find()[0].headline.starts_with("Unix sockets grew by ")) << machine.find()[0].headline;
 }
 
 TEST(Growth, OfACacheThatHasMoreThanTheOpenFilesIsOfAnother) {
