@@ -10,9 +10,11 @@
 #include "core/base/text.h"
 #include "core/diagnosis/growth.h"
 #include "core/diagnosis/words.h"
+#include "core/kernel/open_view.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/incident_files.h"
+#include "daemon/ctl/source/prometheus.h"
 #include "daemon/exposition/answers.h"
 #include "daemon/snapshot/active_findings.h"
 
@@ -114,16 +116,18 @@ struct Question {
   std::string incident_from = {};      ///< Where others find its file.
 };
 
-/// The command, if it reads statistics, with `from` as its source: this kernel is not the one that the incident is of.
-/// "": it is.
-std::string command_of(std::string command, const std::string& from) {
+/// Adds --from to the commands that read statistics, unless they are of this kernel: a report is read elsewhere, or later.
+void name_source(const std::string& from, Findings& findings) {
   constexpr std::array<std::string_view, 4> kReaders{"show", "types", "limits", "events"};
-  std::string_view rest = command;
-  std::string_view word;
-  (void)next_word(rest, word);
-  if (from.empty() || word != "memstatctl" || !next_word(rest, word)) return command;
-  const bool reads = std::find(kReaders.begin(), kReaders.end(), word) != kReaders.end();
-  return reads ? std::move(command) + " --from " + shell_word(from) : command;
+  if (from.empty() || from == kLiveReference || is_prometheus(from)) return;
+  for (Finding& finding : findings) {
+    for (std::string& command : finding.next) {
+      std::string_view rest = command;
+      std::string_view word;
+      if (!next_word(rest, word) || word != "memstatctl" || !next_word(rest, word)) continue;
+      if (std::find(kReaders.begin(), kReaders.end(), word) != kReaders.end()) command += " --from " + shell_word(from);
+    }
+  }
 }
 
 bool is_type(std::span<const NamePattern> patterns, const std::string& allocator, const std::string& type) {
@@ -169,12 +173,13 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
   if (question.incident != nullptr) {
     put_first(*question.incident, diagnosis.findings);
     for (Finding& finding : diagnosis.findings) {
-      for (std::string& command : finding.next) {
-        command = command_at(std::move(command), question.incident->realtime_ns);
-        if (!is_json) command = command_of(std::move(command), question.incident_from);  // JSON is the same everywhere
-      }
+      for (std::string& command : finding.next) command = command_at(std::move(command), question.incident->realtime_ns);
     }
   }
+  // JSON is the same everywhere.
+  if (!is_json)
+    name_source(question.incident == nullptr ? question.options.from.value_or("") : question.incident_from,
+                diagnosis.findings);
   if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
     report.output = is_json ? why_json(diagnosis, view, told_of(question))
                             : why_text(diagnosis, question.options.is_verbose, view.width);
