@@ -328,8 +328,9 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add_number("object_bytes", digits_behind(event.more[0], ", object size: "));
       break;
     case LogEvent::kVmallocFailure:
-      for (const std::string_view before : {" for size ", ": vmalloc error: size ", ": vmalloc: allocation failure: "})
+      for (const std::string_view before : {" for size ", ": vmalloc error: size ", "vmalloc: allocation failure: "})
         fields.add_number("bytes", digits_behind(line, before));
+      fields.add_number("bytes", digits_behind(between(line, "vmalloc: allocation failure, allocated ", ""), " of "));
       break;
     case LogEvent::kBounceBuffersFull: add_bounce_buffers(line, fields); break;
     case LogEvent::kAllocationWaits: add_waiting(line, fields); break;

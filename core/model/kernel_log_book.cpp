@@ -15,6 +15,7 @@ namespace memstat {
 namespace {
 
 constexpr std::string_view kCacheLine = "  cache: ";
+constexpr std::string_view kOldVmalloc = "vmalloc: allocation failure";  // before 4.10; a page allocation failure follows
 
 /// Places of the lines that precede a kill. Readers of an older memstatd use the first five.
 enum Before : std::uint8_t {
@@ -28,15 +29,22 @@ enum Before : std::uint8_t {
   kSecondTask
 };
 
-/// Whether the context line names the process that the kill line names. Lines of two kills may interleave.
-bool is_context_of(std::string_view context, std::string_view kill) {
+/// Whether the number behind `key` in the line is this process.
+bool names_process(std::string_view line, std::string_view key, std::string_view pid) {
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos || pid.empty()) return false;
+  const std::string_view rest = line.substr(at + key.size());
+  return rest.starts_with(pid) && rest.substr(pid.size()).starts_with(' ');
+}
+
+/// Whether the context line names the process that the kill line names, or the one that was announced: before 5.2 the kernel
+/// kills a child of that one instead. Lines of two kills may interleave.
+bool is_context_of(std::string_view context, std::string_view kill, std::string_view announcement) {
   const std::size_t at = context.rfind(",pid=");
-  const std::size_t process = kill.find("Killed process ");
-  if (at == std::string_view::npos || process == std::string_view::npos) return false;
+  if (at == std::string_view::npos) return false;
   std::string_view pid = context.substr(at + 5);
   pid = pid.substr(0, pid.find(','));
-  const std::string_view rest = kill.substr(process + std::string_view("Killed process ").size());
-  return !pid.empty() && rest.starts_with(pid) && rest.substr(pid.size()).starts_with(' ');
+  return names_process(kill, "Killed process ", pid) || names_process(announcement, "Kill process ", pid);
 }
 
 /// Replaces unprintable bytes, and addresses. The kernel escapes bytes already, but one newline would make the rest of the
@@ -66,7 +74,7 @@ void KernelLogBook::add(std::string_view bytes) {
   const std::string_view text = with_backslashes(record->text);
   if (keep_for_kill(text)) return;
   if (const auto event = event_of_line(text)) {
-    add(*event, record->time_us, text);
+    if (!keep_for_vmalloc(*event, record->time_us, text)) add(*event, record->time_us, text);
   } else if (text.starts_with(kCacheLine) && size_ > 0 && last().more[0].empty() &&
              last().event == LogEvent::kSlabAllocationFailure) {
     assign_line(last().more[0], text);
@@ -85,6 +93,23 @@ std::string_view KernelLogBook::with_backslashes(std::string_view line) {
     line.remove_prefix(at + kEscaped.size());
   }
   return unescaped_.append(line);
+}
+
+/// Keeps a line that reports the failure of the last event again: vmalloc's own after that of the missing address range,
+/// and, before 4.10, "COMMAND: page allocation failure: order:0", though a page is not what was missing.
+bool KernelLogBook::keep_for_vmalloc(LogEvent event, std::uint64_t time_us, std::string_view line) {
+  constexpr std::uint64_t kSoon = 1'000'000;
+  if (size_ == 0 || last().event != LogEvent::kVmallocFailure) return false;
+  if (!last().time_us || time_us > saturating_sum(*last().time_us, kSoon)) return false;
+  const bool is_of_range = last().text.starts_with("vmap allocation ") && last().more[0].empty();
+  const bool is_old = last().text.starts_with(kOldVmalloc) || last().more[0].starts_with(kOldVmalloc);
+  if (event == LogEvent::kVmallocFailure ? !is_of_range || line.starts_with("vmap ")
+                                         : !is_old || event != LogEvent::kPageAllocationFailure)
+    return false;
+  auto* const place = std::find(last().more.begin(), last().more.begin() + 2, std::string());
+  if (place == last().more.begin() + 2) return false;
+  assign_line(*place, line);
+  return true;
 }
 
 /// Keeps a line that precedes a kill.
@@ -129,8 +154,9 @@ bool KernelLogBook::keep_task(std::string_view line) {
 /// The first kill after a request has its lines; more processes of the same group may follow.
 void KernelLogBook::add_lines_of_kill(Entry& kill) {
   std::size_t next = 0;
+  const bool has_context = is_context_of(before_kill_[kContextLine], kill.text, before_kill_[kAnnouncement]);
   for (std::size_t i = 0; i < before_kill_.size(); ++i) {
-    if (before_kill_[i].empty() || (i == kContextLine && !is_context_of(before_kill_[i], kill.text))) continue;
+    if (before_kill_[i].empty() || (i == kContextLine && !has_context)) continue;
     kill.more[next++].swap(before_kill_[i]);
     before_kill_[i].clear();
   }

@@ -50,6 +50,7 @@ class KernelLogBook {
   [[nodiscard]] Entry& last() { return kept_[size_ - 1]; }
   std::string_view with_backslashes(std::string_view line);
   bool keep_for_kill(std::string_view line);
+  bool keep_for_vmalloc(LogEvent event, std::uint64_t time_us, std::string_view line);
   bool keep_task(std::string_view line);
   void add_lines_of_kill(Entry& kill);
   Entry& make_room();

@@ -82,6 +82,7 @@ TEST(FreeBsdLog, KnowsTheLinesOfKernelsAndTheirFields) {
        "cache_leaked zone=rl_entry items=2080 pages=26"},
       {"swap_pager: out of swap space", "swap_full"},
       {"swp_pager_getswapspace(32): failed", "swap_full pages=32"},
+      {"swap_pager_getswapspace(16): failed", "swap_full pages=16"},
       {"swap blk zone exhausted, increase kern.maxswzone", "swap_table_full"},
       {"swap pctrie zone exhausted, increase kern.maxswzone", "swap_table_full"},
       {"uid 5, pid 6: swap reservation for 4096 bytes failed", "swap_reservation_refused uid=5 pid=6 bytes=4096"},

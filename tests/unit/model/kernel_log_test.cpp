@@ -152,6 +152,8 @@ TEST(KernelLog, KnowsTheLinesOfKernelsAndTheirFields) {
       {"__vm_enough_memory: pid: 7, comm: runc, bytes: 8192 not enough memory for the allocation",
        "commit_refused pid=7 command=runc bytes=8192"},
       {"insmod: vmalloc: allocation failure: 65536 bytes, mode:0xcc2", "vmalloc_failure bytes=65536"},
+      {"vmalloc: allocation failure: 37798136 bytes", "vmalloc_failure bytes=37798136"},
+      {"vmalloc: allocation failure, allocated 7794429952 of 7801806848 bytes", "vmalloc_failure bytes=7801806848"},
       {"Injecting memory failure for pfn 0x1234 at process virtual address 0x7f00", "memory_error_injected"}};
   for (const auto& [line, wanted] : lines) {
     const auto event = event_of_line(line);
@@ -260,6 +262,39 @@ TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore51) {
     }
   }
   EXPECT_EQ(fields, "group /a /a/b machine ");
+}
+
+TEST(KernelLogBook, AChildThatIsKilledHasTheContextOfItsParent) {
+  KernelLogBook book;
+  book.add(
+      record(1,
+             "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c,mems_allowed=0,oom_memcg=/a,task_memcg=/a/b,"
+             "task=cp,pid=7,uid=0"));
+  book.add(record(2, "Memory cgroup out of memory: Kill process 7 (cp) score 9 or sacrifice child"));
+  book.add(record(3, "Killed process 70 (cp) total-vm:9kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB"));
+  const Written written(book);
+  ASSERT_EQ(written.table.size, 1U);
+  std::string found;
+  for (const LogField& one : fields_of(written.table.events[0])) {
+    if (one.name == "pid" || one.name == "group" || one.name == "victim_group") found += one.value + " ";
+  }
+  EXPECT_EQ(found, "70 /a /a/b ");
+}
+
+TEST(KernelLogBook, ARefusalOfVmallocOnSeveralLinesIsOne) {
+  KernelLogBook book;
+  book.add(record(1, "vmap allocation for size 37806080 failed: use vmalloc=<size> to increase size."));
+  book.add(record(2, "vmalloc: allocation failure: 37798136 bytes"));
+  book.add(record(3, "insmod: page allocation failure: order:0, mode:0xd2"));
+  book.add(record(4, "vmap allocation for size 8192 failed: use vmalloc=<size> to increase size"));
+  book.add(record(5, "insmod: vmalloc error: size 4096, vm_struct allocation failed, mode:0xcc0(GFP_KERNEL)"));
+  book.add(record(6, "cp: page allocation failure: order:0, mode:0xcc0(GFP_KERNEL)"));
+  book.add(record(7, "vmalloc: allocation failure, allocated 4096 of 8192 bytes"));
+  book.add(record(2008, "cp: page allocation failure: order:0, mode:0xd0"));
+  const Written written(book);
+  EXPECT_EQ(count_of(written.table, LogEvent::kVmallocFailure), 3U);
+  EXPECT_EQ(count_of(written.table, LogEvent::kPageAllocationFailure), 2U) << "of another kernel, and two seconds later";
+  EXPECT_EQ(written.table.events[0].more[1], "insmod: page allocation failure: order:0, mode:0xd2");
 }
 
 TEST(KernelLogBook, KeepsAKillAmongAFlood) {
