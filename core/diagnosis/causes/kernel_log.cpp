@@ -311,6 +311,33 @@ std::string words_of_pages(const Evidence& evidence, std::uint64_t order, const 
   return "The kernel failed to allocate " + pages + (last.subject.empty() ? "" : " for " + short_name(last.subject, 20));
 }
 
+/// The size of "vmap allocation for size 36864 failed", "insmod: vmalloc error: size 8192, ..", "vmalloc: allocation
+/// failure: 8192 bytes" or "vmalloc: allocation failure, allocated 4096 of 8192 bytes"; nothing: another line.
+std::optional<double> vmalloc_bytes(const LoggedEvidence* last) {
+  constexpr std::array<std::string_view, 4> kKeys{" for size ", " error: size ", " failure: ", " of "};
+  if (last == nullptr || last->event != "vmalloc_failure") return std::nullopt;
+  for (const std::string_view key : kKeys) {
+    const std::size_t at = last->line.find(key);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(last->line).substr(at + key.size());
+    const auto bytes = parse_u64(rest.substr(0, rest.find_first_not_of("0123456789")));
+    if (bytes && *bytes > 0) return static_cast<double>(*bytes);
+  }
+  return std::nullopt;
+}
+
+/// Whether pages were missing for the request, and no range of addresses, and it alone is a large part of memory: the kernel
+/// kills programs while it looks for them.
+bool is_vmalloc_of_much(const Evidence& evidence, const LoggedEvidence* last) {
+  constexpr double kMuch = 1ULL << 30;  // if the size of memory is unknown
+  constexpr double kMuchShare = 0.25;
+  const auto bytes = vmalloc_bytes(last);
+  if (!bytes) return false;
+  const bool is_of_pages = last->line.find(", allocated ") != std::string::npos ||
+                           last->line.find("failed to allocate pages") != std::string::npos;
+  return is_of_pages && *bytes >= (evidence.total_bytes > 0 ? kMuchShare * evidence.total_bytes : kMuch);
+}
+
 /// Of connections that a helper or full-cone NAT expects. Its limit is another than that of the table of connections.
 bool is_of_expectations(const LoggedEvidence* last) {
   return last != nullptr && last->event == "conntrack_full" && last->line.find("expectation table") != std::string::npos;
@@ -323,6 +350,9 @@ std::string headline_of(const Evidence& evidence, const Line& line, const Logged
   if (line.event == "allocation_waits" && last != nullptr && !last->subject.empty())
     return short_name(last->subject, 20) + std::string(line.headline.substr(kWaiter.size()));
   if (const auto order = order_of(last); order && line.event == last->event) return words_of_pages(evidence, *order, *last);
+  if (const auto bytes = vmalloc_bytes(last); bytes && line.event == last->event)
+    return "A vmalloc request for " + bytes_text(*bytes) + " failed" +
+           (is_vmalloc_of_much(evidence, last) ? ": memory ran out" : "");
   return std::string(line.headline);
 }
 
@@ -343,6 +373,15 @@ void add_log_facts(const Evidence& evidence, const LoggedEvidence* last, double 
   if (last != nullptr && !last->line.empty())
     finding.fact({.text = "\"" + cut_text(last->line, 120) + "\"", .source = "linux_kernel_log"});
 }
+
+constexpr std::string_view kVmallocSymptoms[] = {"machine_oom_kill", "memory_low"};
+/// The rule of a request that took all of memory.
+constexpr Cause kVmallocOfMuch{.name = "vmalloc_failed",
+                               .looks_for = "A request of the kernel takes all of memory.",
+                               .system = CauseSystem::kLinux,
+                               .watches = Watches::kChange,
+                               .explains = kVmallocSymptoms,
+                               .runbook = "MemstatAllocationFailures"};
 
 void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line, Findings& found) {
   const MetricEvidence* const events = evidence.sample(kEvents, line.event);
@@ -379,6 +418,10 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   if (order_of(last).value_or(0) > 0 && line.event == last->event) {
     finding.leads_to("Free memory is in smaller pieces: the request failed, or was repeated for smaller ones.");
     finding.then("cat /proc/buddyinfo");
+  }
+  if (line.event == "vmalloc_failure" && is_vmalloc_of_much(evidence, last)) {
+    finding.rule = &kVmallocOfMuch;
+    finding.leads_to("A module or driver asks for more than there is; programs are killed for it.");
   }
   const bool is_of_slab = line.event == "slab_allocation_failure" && last != nullptr;
   if (const std::string_view group = is_of_slab ? group_of_cache(last->subject) : std::string_view(); !group.empty())

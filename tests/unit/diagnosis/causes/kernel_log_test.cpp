@@ -46,6 +46,25 @@ TEST(KernelLog, AFailedAllocationHasItsSizeAndItsProgram) {
   EXPECT_EQ(headline("a b: page allocation failure: order:99999999999"), "The kernel failed to allocate pages");
 }
 
+TEST(KernelLog, AVmallocRequestOfMuchMemoryIsWhyProgramsAreKilled) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"vmalloc_failure"});
+  machine.moved("memstat_oom_kills_total", 1);
+  const auto words_of = [&](std::string line) {
+    machine.evidence.logged = {{.event = "vmalloc_failure", .line = std::move(line)}};
+    return machine.words();
+  };
+  EXPECT_EQ(words_of("vmalloc: allocation failure, allocated 7794429952 of 7801806848 bytes"), "now vmalloc_failed");
+  EXPECT_EQ(machine.find()[0].headline, "A vmalloc request for 7.3 GiB failed: memory ran out");
+  EXPECT_EQ(words_of("insmod: vmalloc error: size 7801806848, page order 0, failed to allocate pages"),
+            "now vmalloc_failed");
+  EXPECT_NE(words_of("vmap allocation for size 37806080 failed: use vmalloc=<size>").find("machine_oom_kill"),
+            std::string::npos)
+      << "a range of addresses was missing";
+  EXPECT_NE(words_of("vmalloc: allocation failure, allocated 4096 of 8192 bytes").find("machine_oom_kill"),
+            std::string::npos);
+}
+
 TEST(KernelLog, AFullTableOfExpectationsIsNotThatOfConnections) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 9, {"conntrack_full"});
