@@ -35,6 +35,7 @@ struct Part {
 };
 
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
+constexpr std::string_view kOtherWired = "wired_other";
 
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 
@@ -244,6 +245,16 @@ constexpr std::array kParts{
          .next = "procstat -av | head -40",
          .needs = {"account/pv_entries"}},
     Part{.name = "kernel_memory_large",
+         .part = kOtherWired,
+         .system = CauseSystem::kFreeBsd,
+         .share = 0.3,
+         .needs_short = 0.1,
+         .severity = Severity::kWasteful,
+         .headline = "Wired memory that is in no zone and no buffer takes ",
+         .effect = "A driver, or a virtual machine with a device of its own, holds whole pages.",
+         .next = "kldstat; top -b -o res | head -20",
+         .needs = {"account/wired_other"}},
+    Part{.name = "kernel_memory_large",
          .part = "kmem",
          .system = CauseSystem::kFreeBsd,
          .share = 0.8,
@@ -254,6 +265,13 @@ constexpr std::array kParts{
          .next = "vmstat -z -H | sort -k3 -rn | head",
          .needs = {"account/kmem"}},
 };
+
+/// Other wired memory. If the kernel does not report the size of its zones, they are in it, and the ARC is in those.
+std::optional<double> other_wired(const Evidence& evidence) {
+  const auto bytes = evidence.part(kOtherWired);
+  if (!bytes || evidence.part("kmem")) return bytes;
+  return *bytes - evidence.value("memstat_zfs_arc_bytes").value_or(0);
+}
 
 /// Maps of per-CPU memory. They are in vmalloc; with few processors they are as large as the memory itself.
 double percpu_maps(const Evidence& evidence) {
@@ -328,9 +346,22 @@ void name_mount(const MetricEvidence& mount, Finding& finding) {
 }
 
 std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
+  if (part.part == kOtherWired) return other_wired(evidence);
   const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
   return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
 }
+
+/// What is said of other wired memory if the kernel does not report the size of its zones.
+constexpr Part kAllWired{.name = "kernel_memory_large",
+                         .part = kOtherWired,
+                         .system = CauseSystem::kFreeBsd,
+                         .share = 0.3,
+                         .needs_short = 0.1,
+                         .severity = Severity::kWasteful,
+                         .headline = "Wired memory that is neither the ZFS cache nor a buffer takes ",
+                         .effect = "The kernel leaks it, or a driver holds whole pages.",
+                         .next = "vmstat -z -H | sort -k3 -rn | head; vmstat -m | sort -k3 -rn | head",
+                         .needs = {"account/wired_other"}};
 
 /// Whether page tables are several times what one mapping of each page needs.
 bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
@@ -360,8 +391,7 @@ bool grows(const Evidence& evidence, const Part& part) {
   return amount != nullptr && amount->change.recent > 0;
 }
 
-void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const Part& part = kParts[cause.row];
+void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part, Findings& found) {
   const auto bytes = bytes_of(evidence, part);
   if (!bytes || *bytes <= 0) return;
   const TypeEvidence* const caller = part.name == "vmalloc_large" ? largest_caller(evidence) : nullptr;
@@ -413,6 +443,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (caller != nullptr) name_caller(*caller, finding);
   if (mount != nullptr) name_mount(*mount, finding);
   if (part.charged != nullptr) name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  // Parts with one name are adjacent.
+  for (std::size_t row = cause.row; row < kParts.size() && kParts[row].name == cause.name; ++row) {
+    const bool is_all = kParts[row].part == kOtherWired && !evidence.part("kmem");
+    look_at_part(evidence, cause, is_all ? kAllWired : kParts[row], found);
+  }
 }
 
 constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts, kMountBytes};

@@ -26,7 +26,7 @@ constexpr LargePart kWhenShort[] = {{"wasteful shared_memory_large", "shared", 0
                                     {"wasteful compressed_large", "zsmalloc", 0.1, 0.4},
                                     {"notable gpu_memory_large", "gpu", 0.1, 0.4},
                                     {"notable laundry_large", "laundry", 0.1, 0.3, EvidenceSystem::kFreeBsd},
-                                    {"wasteful kernel_memory_large", "kmem", 0.5, 0.9, EvidenceSystem::kFreeBsd}};
+                                    {"wasteful kernel_memory_large", "wired_other", 0.1, 0.4, EvidenceSystem::kFreeBsd}};
 
 TEST(LargePart, PagesThatTheKernelSetsAsideNowAreConfirmed) {
   EvidenceOfMachine machine;
@@ -234,6 +234,25 @@ TEST(LargePart, HugePagesOfProgramsMatterWhileMemoryIsShort) {
   ASSERT_EQ(machine.words(), "notable thp_bloat");
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible) << "they may all be used";
   EXPECT_EQ(machine.find()[0].bytes, 0);
+}
+
+TEST(LargePart, KernelMemoryIsInZonesOrWiredBesideThem) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  const double total = machine.evidence.total_bytes;
+  machine.evidence.available_bytes = 0.05 * total;
+  machine.part("wired_other", 0.05 * total);
+  machine.part("kmem", 0.9 * total);
+  ASSERT_EQ(machine.words(), "wasteful kernel_memory_large");
+  EXPECT_EQ(machine.find()[0].about[0].type, "kmem");
+  machine.evidence.metrics.clear();
+  machine.part("kmem", 0.1 * total);
+  machine.part("wired_other", 0.8 * total);
+  ASSERT_EQ(machine.words(), "wasteful kernel_memory_large");
+  EXPECT_TRUE(machine.find()[0].headline.starts_with("Wired memory that is in no zone and no buffer takes "));
+  machine.evidence.metrics.erase(machine.evidence.metrics.begin());
+  EXPECT_TRUE(machine.find()[0].headline.starts_with("Wired memory that is neither the ZFS cache nor a buffer takes "));
+  machine.metric("memstat_zfs_arc_bytes", 0.6 * total);
+  EXPECT_EQ(machine.words(), "") << "a fifth is not the cache";
 }
 
 TEST(LargePart, PartsOfTheHostAreNotComparedWithTheTotalOfAContainer) {
