@@ -121,6 +121,7 @@ struct KillEvidence {
   std::string limit_group = {};  ///< the control group at its limit; "": all memory was used up, or not in the log
   std::uint64_t pid = 0;
   double program_bytes = 0;
+  double shared_bytes = 0;                 ///< mapped files of tmpfs, shared memory, and guests' memory that has such a file
   bool is_of_group = false;                ///< killed at a control group's limit
   bool is_requested = false;               ///< by a person or a program (SysRq f), not for lack of memory
   std::string requested_by = {};           ///< the program whose allocation led to the kill; "": not in the log

@@ -96,6 +96,12 @@ std::string process_words(std::string_view command, std::uint64_t pid) {
   return short_name(command) + " (pid " + std::to_string(pid) + ")";
 }
 
+std::string memory_words(const KillEvidence& kill) {
+  std::string words = bytes_text(kill.program_bytes) + " of program memory";
+  if (kill.shared_bytes > kill.program_bytes) words += " and " + bytes_text(kill.shared_bytes) + " of shared memory";
+  return words;
+}
+
 bool is_of_young_pages(const KillEvidence& kill) {
   constexpr std::string_view kDaemon = "kswapd";
   return kill.requested_by.starts_with(kDaemon) && kill.requested_by.size() > kDaemon.size() &&

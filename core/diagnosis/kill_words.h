@@ -19,6 +19,9 @@ inline constexpr std::string_view kSwapFree = "memstat_swap_free_bytes";
 /// "stress (pid 12)".
 std::string process_words(std::string_view command, std::uint64_t pid);
 
+/// "20 MiB of program memory"; with the shared memory that it had mapped, if that is more.
+std::string memory_words(const KillEvidence& kill);
+
 /// Whether kswapd itself decided. It never waits for memory, so it does so for one reason: only pages are left that are
 /// younger than min_ttl_ms of the multi-generational LRU. A program may have that name, but seldom asks with these flags.
 bool is_of_young_pages(const KillEvidence& kill);

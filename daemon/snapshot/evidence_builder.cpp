@@ -451,6 +451,7 @@ KillEvidence kill_of(const LoggedEvent& event, double page_bytes) {
     if (field.name == "scope") kill.is_of_group = field.value == "group";
     if (field.name == "pid") kill.pid = number;
     if (field.name == "anonymous_bytes") kill.program_bytes = static_cast<double>(number);
+    if (field.name == "shared_bytes") kill.shared_bytes = static_cast<double>(number);
     if (field.name == "command") kill.command = make_label_text(field.value);
     if (field.name == "constraint" || field.name == "reason") kill.constraint = make_label_text(field.value);
     if (field.name == "group") kill.limit_group = make_label_text(field.value);

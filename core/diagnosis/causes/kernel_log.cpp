@@ -202,7 +202,7 @@ constexpr std::array kLines{
          .severity = Severity::kNow,
          .headline = "Packets were dropped: a table of neighbours is full",
          .effect = "New neighbours cannot be reached.",
-         .next = "journalctl -k --grep 'neighbor table overflow' -n 10",
+         .next = "journalctl -k --grep 'neighbou?r table overflow' -n 10",
          .table = "arp_cache",
          .is = "neighbours_full"},
     Line{.name = "refused_in_log",

@@ -71,6 +71,9 @@ bool is_kept_from_reclaim(const Evidence& evidence) {
          evidence.share(evidence.part("slab_reclaimable").value_or(0)) >= kMost;
 }
 
+/// Caches of caches. There are about two hundred, unless, before 5.9, each control group has its own.
+bool is_of_groups(std::string_view cache) { return cache == "kmem_cache" || cache == "kmem_cache_node"; }
+
 /// Caches that reclaim cannot or does not shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_kept = is_kept_from_reclaim(evidence);
@@ -114,9 +117,14 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
                .value = other->bytes});
   }
   finding.is_about("slab", most->name)
-      .leads_to(is_of_cache ? "They count as available. If dropping caches does not free them, the kernel keeps them."
-                            : "Its objects were allocated and not freed: a leak that has ended, or a very large load.")
-      .then(is_of_cache ? "echo 2 > /proc/sys/vm/drop_caches; grep Slab /proc/meminfo" : "memstatctl origins --limit 10");
+      .leads_to(
+          is_of_cache ? "They count as available. If dropping caches does not free them, the kernel keeps them."
+          : is_of_groups(most->name)
+              ? "Before Linux 5.9 they are those of control groups: many were removed and stay, or are made all the time."
+              : "Its objects were allocated and not freed: a leak that has ended, or a very large load.")
+      .then(is_of_cache                ? "echo 2 > /proc/sys/vm/drop_caches; grep Slab /proc/meminfo"
+            : is_of_groups(most->name) ? "cat /proc/cgroups"
+                                       : "memstatctl origins --limit 10");
   name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
 

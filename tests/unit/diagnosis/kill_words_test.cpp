@@ -24,6 +24,14 @@ std::string decision(const KillEvidence& kill) {
   return finding.facts.at(0).text;
 }
 
+TEST(KillWords, SharedMemoryIsNamedIfItIsMore) {
+  KillEvidence kill = kill_of("qemu", 7, 20 * kMiB);
+  kill.shared_bytes = kMiB;
+  EXPECT_EQ(memory_words(kill), "20 MiB of program memory");
+  kill.shared_bytes = 98 * kMiB;
+  EXPECT_EQ(memory_words(kill), "20 MiB of program memory and 98 MiB of shared memory");
+}
+
 TEST(KillWords, HaveTheReasonOfTheKernel) {
   KillEvidence kill = kill_of("db", 7, kGiB);
   kill.requested_by = "httpd";

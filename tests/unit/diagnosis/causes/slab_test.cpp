@@ -71,6 +71,14 @@ TEST(Slab, ACacheThatStaysWhileAllocationsWaitIsKept) {
   EXPECT_EQ(machine.words(), "") << "the rest of memory may be why they wait";
 }
 
+TEST(Slab, CachesOfCachesAreThoseOfGroups) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kSlab, "kmem_cache").bytes = 2 * kGiB;
+  ASSERT_EQ(machine.words(), "notable slab_large");
+  EXPECT_NE(machine.find()[0].effect.find("control groups"), std::string::npos);
+  EXPECT_EQ(machine.find()[0].next[0], "cat /proc/cgroups");
+}
+
 TEST(Slab, ALeakInSeveralKmallocCachesIsOne) {
   EvidenceOfMachine machine;
   for (const char* name : {"kmalloc-1024", "kmalloc-256", "kmalloc-192", "kmalloc-64"}) {
