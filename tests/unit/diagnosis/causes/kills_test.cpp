@@ -56,8 +56,13 @@ TEST(Kills, ByKswapdAreForPagesThatAreTooYoung) {
   machine.part("anonymous", EvidenceOfMachine::kGiB);
   machine.metric("memstat_kernel_log_events_total", 1, {"oom_kill"});
   MetricEvidence& killed = machine.moved("memstat_oom_kills_total", 1);
-  machine.evidence.kills = {
-      {.command = "smbd", .pid = 7, .requested_by = "kswapd3", .gfp = "GFP_KERNEL", .seconds_ago = 90}};
+  machine.evidence.kills = {{.command = "smbd",
+                             .constraint = "none",
+                             .group = "",
+                             .pid = 7,
+                             .requested_by = "kswapd3",
+                             .gfp = "GFP_KERNEL",
+                             .seconds_ago = 90}};
   ASSERT_EQ(machine.words(), "now machine_oom_kill");
   Finding finding = machine.find()[0];
   EXPECT_EQ(finding.headline, "To protect recent pages (MGLRU's min_ttl_ms), kswapd killed 1 process");
