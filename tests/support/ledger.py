@@ -17,6 +17,9 @@ HEAD = """# Long runs
 `tests/fuzz/long` and `tests/support/soak.py` append a row when they end, also when they are stopped. `+` after a commit: with changes.
 CPU hours are those that the fuzzers used. Executions have three digits (k, M, G). Growth is that of resident memory and descriptors
 from the first fifth of a run to the last, of memstatd on this kernel and of memstatd on a replay.
+
+Version 1.0.0 is a release candidate until the rows have 24 CPU hours of fuzzing, each target 30 minutes since its parser last changed
+and no crash open, and 8 hours of soaking in runs of at least 2 hours.
 """
 
 
