@@ -97,7 +97,8 @@ std::string process_words(std::string_view command, std::uint64_t pid) {
 }
 
 std::string memory_words(const KillEvidence& kill) {
-  std::string words = bytes_text(kill.program_bytes) + " of program memory";
+  if (kill.program_bytes <= 0 && kill.shared_bytes <= 0) return {};  // before 2.6.34 the log does not have it
+  std::string words = " with " + bytes_text(kill.program_bytes) + " of program memory";
   if (kill.shared_bytes > kill.program_bytes) words += " and " + bytes_text(kill.shared_bytes) + " of shared memory";
   return words;
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view kSwapFree = "memstat_swap_free_bytes";
 /// "stress (pid 12)".
 std::string process_words(std::string_view command, std::uint64_t pid);
 
-/// "20 MiB of program memory"; with the shared memory that it had mapped, if that is more.
+/// " with 20 MiB of program memory", and the shared memory that it had mapped, if that is more; "" if the log has neither.
 std::string memory_words(const KillEvidence& kill);
 
 /// Whether kswapd itself decided. It never waits for memory, so it does so for one reason: only pages are left that are

@@ -132,12 +132,13 @@ void add_other(const LoggedEvent& event, std::string_view victim, LogFieldList& 
 }
 
 /// "...: Killed process 12 (COMMAND) total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB
-/// oom_score_adj:0"; on EL 7 "), UID 0, total-vm:1kB".
+/// oom_score_adj:0"; on EL 7 "), UID 0, total-vm:1kB"; before 2.6.36 ") vsz:1kB, anon-rss:2kB", or no sizes.
 void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   const std::string_view line = event.text;
   const bool is_of_group =
       line.starts_with(log_text::kGroupKill) || std::any_of(event.more.begin(), event.more.end(), [](std::string_view more) {
-        return more.starts_with(log_text::kGroupKill) || more.starts_with(log_text::kOldContext);
+        return more.starts_with(log_text::kGroupKill) || more.starts_with(log_text::kOldGroupKill) ||
+               more.starts_with(log_text::kOldContext);
       });
   fields.add("scope", is_of_group ? "group" : "machine");
   if (line.starts_with(log_text::kAskerKill)) fields.add("chosen", "asker");
@@ -145,14 +146,14 @@ void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   fields.add_number("pid", pid);
   std::size_t end = line.rfind(") total-vm:");
   if (end == std::string_view::npos) end = line.rfind("), UID ");
+  if (end == std::string_view::npos) end = line.rfind(") vsz:");
+  if (end == std::string_view::npos && line.ends_with(')')) end = line.size() - 1;
   const std::string_view head = line.substr(0, std::min(end, line.size()));
   if (end != std::string_view::npos) fields.add("command", between(head, " (", ""));
   const std::string_view sizes = end == std::string_view::npos ? std::string_view() : line.substr(end);
-  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"total_vm_bytes", "total-vm:"},
-                                                                      {"anonymous_bytes", "anon-rss:"},
-                                                                      {"file_bytes", "file-rss:"},
-                                                                      {"shared_bytes", "shmem-rss:"},
-                                                                      {"page_table_bytes", "pgtables:"}};
+  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {
+      {"total_vm_bytes", "total-vm:"}, {"total_vm_bytes", "vsz:"},     {"anonymous_bytes", "anon-rss:"},
+      {"file_bytes", "file-rss:"},     {"shared_bytes", "shmem-rss:"}, {"page_table_bytes", "pgtables:"}};
   for (const auto& [name, key] : kSizes) fields.add_number(name, digits_behind(sizes, key), 1024);
   fields.add_number("uid", digits_behind(sizes, "UID:"));
   const std::string_view adjustment = between(sizes, "oom_score_adj:", "");

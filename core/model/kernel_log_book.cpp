@@ -122,7 +122,10 @@ bool KernelLogBook::keep_for_kill(std::string_view line) {
   if (line.starts_with(log_text::kContext)) return keep(kContextLine);
   if (line.starts_with(log_text::kOldContext)) return keep(kOldContextLine);
   if (line.starts_with(log_text::kUsage)) return keep(kUsageLine);
-  if (line.starts_with(log_text::kMachineKill) || line.starts_with(log_text::kGroupAnnouncement)) return keep(kAnnouncement);
+  for (const std::string_view begin :
+       {log_text::kMachineKill, log_text::kGroupAnnouncement, log_text::kOldMachineKill, log_text::kOldGroupKill}) {
+    if (line.starts_with(begin)) return keep(kAnnouncement);
+  }
   if (place_behind_name(line, log_text::kInvoked) == std::string_view::npos) return false;
   for (std::string& one : before_kill_) one.clear();
   return keep(kInvokedLine);

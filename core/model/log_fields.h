@@ -61,6 +61,8 @@ inline constexpr std::string_view kUsage = "memory: usage ";                    
 inline constexpr std::string_view kMachineKill = "Out of memory: Kill process ";     // before 5.1, like the next
 inline constexpr std::string_view kGroupKill = "Memory cgroup out of memory: Kill";  // also "Killed"
 inline constexpr std::string_view kGroupAnnouncement = "Memory cgroup out of memory: Kill process ";
+inline constexpr std::string_view kOldMachineKill = "Out of memory: kill process ";  // before 2.6.36, like the next
+inline constexpr std::string_view kOldGroupKill = "Memory cgroup out of memory: kill process ";
 inline constexpr std::string_view kAskerKill = "Out of memory (oom_kill_allocating_task): ";
 inline constexpr std::string_view kInvoked = " invoked oom-killer: ";  // behind a program's name
 

@@ -75,7 +75,7 @@ std::string process_of(const KillEvidence& victim) { return process_words(victim
 /// The victim, why it was chosen, and who was not.
 void add_victim(const KillEvidence& victim, Finding& finding) {
   finding.killed = process_of(victim);
-  finding.fact({.text = "the last victim was " + finding.killed + " with " + memory_words(victim),
+  finding.fact({.text = "the last victim was " + finding.killed + memory_words(victim),
                 .source = "linux_kernel_log",
                 .value = victim.program_bytes});
   add_decision(victim, finding);

@@ -27,9 +27,10 @@ std::string decision(const KillEvidence& kill) {
 TEST(KillWords, SharedMemoryIsNamedIfItIsMore) {
   KillEvidence kill = kill_of("qemu", 7, 20 * kMiB);
   kill.shared_bytes = kMiB;
-  EXPECT_EQ(memory_words(kill), "20 MiB of program memory");
+  EXPECT_EQ(memory_words(kill), " with 20 MiB of program memory");
   kill.shared_bytes = 98 * kMiB;
-  EXPECT_EQ(memory_words(kill), "20 MiB of program memory and 98 MiB of shared memory");
+  EXPECT_EQ(memory_words(kill), " with 20 MiB of program memory and 98 MiB of shared memory");
+  EXPECT_EQ(memory_words(kill_of("httpd", 7, 0)), "") << "not in the log of old kernels";
 }
 
 TEST(KillWords, HaveTheReasonOfTheKernel) {

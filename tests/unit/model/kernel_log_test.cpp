@@ -126,6 +126,9 @@ TEST(KernelLog, KnowsTheLinesOfKernelsAndTheirFields) {
        "oom_kill scope=machine pid=7 command=a b total_vm_bytes=1024 anonymous_bytes=2048 file_bytes=0 shared_bytes=0"},
       {"Killed process 7 (java), UID 1000, total-vm:1kB, anon-rss:2kB",
        "oom_kill scope=machine pid=7 command=java total_vm_bytes=1024 anonymous_bytes=2048"},
+      {"Killed process 7 (a (b)) vsz:1kB, anon-rss:2kB, file-rss:0kB",
+       "oom_kill scope=machine pid=7 command=a (b) total_vm_bytes=1024 anonymous_bytes=2048 file_bytes=0"},
+      {"Killed process 7 (a (b))", "oom_kill scope=machine pid=7 command=a (b)"},
       {"oom_reaper: unable to reap pid:132 (systemd-udevd)", "reaper_failed pid=132 command=systemd-udevd"},
       {"Out of memory and no killable processes...", "nobody_to_kill"},
       {"Memory cgroup out of memory: OOM victim 7 (a (b)) is already exiting. Skip killing the task",
@@ -262,6 +265,19 @@ TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore51) {
     }
   }
   EXPECT_EQ(fields, "group /a /a/b machine ");
+}
+
+TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore2636) {
+  KernelLogBook book;
+  book.add(record(1, "Out of memory: kill process 7 (cp) score 46872 or a child"));
+  book.add(record(2, "Killed process 70 (cp)"));
+  book.add(record(3, "Memory cgroup out of memory: kill process 8 (cp) score 9 or a child"));
+  book.add(record(4, "Killed process 80 (cp) vsz:9kB, anon-rss:1kB, file-rss:0kB"));
+  const Written written(book);
+  EXPECT_EQ(count_of(written.table, LogEvent::kUnrecognized), 0U);
+  ASSERT_EQ(written.table.size, 2U);
+  EXPECT_EQ(fields_of(written.table.events[0])[0].value, "machine");
+  EXPECT_EQ(fields_of(written.table.events[1])[0].value, "group");
 }
 
 TEST(KernelLogBook, AChildThatIsKilledHasTheContextOfItsParent) {
