@@ -184,7 +184,7 @@ constexpr std::array kLines{
          .event = "pids_full",
          .severity = Severity::kNow,
          .headline = "fork was refused: a control group reached its limit of tasks",
-         .effect = "New processes and threads in it fail with EAGAIN.",
+         .effect = "New processes and threads in it fail with EAGAIN. The limit is its own or that of a group above it.",
          .next = "journalctl -k --grep 'fork rejected' -n 10",
          .table = "pids",
          .is = "cgroup_tasks_full",
@@ -304,6 +304,47 @@ std::optional<std::uint64_t> order_of(const LoggedEvidence* last) {
   return order.value_or(kMaxOrder + 1) > kMaxOrder ? std::nullopt : order;
 }
 
+/// Whether the request may not wait until memory is reclaimed: "mode:0xa20(GFP_ATOMIC)", or, before 4.6, bits without a
+/// name.
+bool is_atomic(std::string_view line) {
+  constexpr std::string_view kMode = "mode:0x";
+  constexpr std::uint64_t kWaits = 0x10 | 0x400000;  // __GFP_WAIT up to 4.3, then __GFP_DIRECT_RECLAIM
+  const std::size_t at = line.find(kMode);
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = line.substr(at + kMode.size());
+  const std::string_view bits = rest.substr(0, rest.find_first_not_of("0123456789abcdef"));
+  if (rest.substr(bits.size()).starts_with('('))
+    return rest.find("(GFP_ATOMIC") == bits.size() || rest.find("(GFP_NOWAIT") == bits.size();
+  const auto mode = parse_hex_u64(bits);
+  return mode && (*mode & kWaits) == 0;
+}
+
+/// Free memory of contiguous areas (CMA). Only pages that can be moved may be there.
+double free_cma_bytes(const Evidence& evidence) {
+  double free = 0;
+  for (const TypeEvidence& area : evidence.types) {
+    if (area.allocator == Allocator::kCma && area.held_bytes) free += *area.held_bytes - area.bytes.value_or(0);
+  }
+  return free;
+}
+
+/// Explains the failure of "COMMAND: page allocation failure: order:3, mode:0x20".
+void explain_pages(const Evidence& evidence, std::uint64_t order, std::string_view line, Finding& finding) {
+  const bool has_waited = !is_atomic(line);
+  if (order > 0) finding.then("cat /proc/buddyinfo");
+  if (!has_waited) finding.then("sysctl vm.min_free_kbytes");
+  if (const double free = free_cma_bytes(evidence); evidence.available_bytes && free >= 0.25 * *evidence.available_bytes) {
+    finding.then("grep -e MemFree -e Cma /proc/meminfo");
+    finding.leads_to(bytes_text(free) +
+                     " of free memory is set aside for contiguous areas (CMA). Only movable pages may use it.");
+  } else if (!has_waited) {
+    finding.leads_to("The request could not wait until memory was reclaimed. It failed, or was repeated" +
+                     std::string(order > 0 ? " for smaller pieces." : " later."));
+  } else if (order > 0) {
+    finding.leads_to("Free memory is in smaller pieces: the request failed, or was repeated for smaller ones.");
+  }
+}
+
 std::string words_of_pages(const Evidence& evidence, std::uint64_t order, const LoggedEvidence& last) {
   const std::string pages = order == 0 ? std::string("a page")
                                        : bytes_text(evidence.page_bytes * static_cast<double>(1ULL << order)) +
@@ -343,7 +384,14 @@ bool is_of_expectations(const LoggedEvidence* last) {
   return last != nullptr && last->event == "conntrack_full" && last->line.find("expectation table") != std::string::npos;
 }
 
+/// "Kernel panic - not syncing: Out of memory: system-wide panic_on_oom is enabled".
+bool is_wanted_panic(const LoggedEvidence* last) {
+  return last != nullptr && last->event == "nobody_to_kill" &&
+         last->line.find("panic_on_oom is enabled") != std::string::npos;
+}
+
 std::string headline_of(const Evidence& evidence, const Line& line, const LoggedEvidence* last) {
+  if (is_wanted_panic(last)) return "Memory ran out, and the machine was stopped: vm.panic_on_oom is set";
   if (is_of_expectations(last)) return "A table of expected connections is full";
   constexpr std::string_view kWaiter = "A file system";
   if (line.event == "unrecognized" && last != nullptr) return "The kernel's log: " + cut_text(last->line, kMaxHeadline - 30);
@@ -415,13 +463,16 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   finding.leads_to(is_other_table ? "A helper's connections (FTP, SIP), or those of full-cone NAT, fail." : line.effect)
       .then("memstatctl events")
       .then(is_other_table ? "sysctl net.netfilter.nf_conntrack_expect_max" : line.next);
-  if (order_of(last).value_or(0) > 0 && line.event == last->event) {
-    finding.leads_to("Free memory is in smaller pieces: the request failed, or was repeated for smaller ones.");
-    finding.then("cat /proc/buddyinfo");
-  }
+  if (const auto order = order_of(last); order && line.event == last->event)
+    explain_pages(evidence, *order, last->line, finding);
   if (line.event == "vmalloc_failure" && is_vmalloc_of_much(evidence, last)) {
     finding.rule = &kVmallocOfMuch;
     finding.leads_to("A module or driver asks for more than there is; programs are killed for it.");
+  }
+  if (is_wanted_panic(last)) {
+    finding.leads_to("Memory ran out, and vm.panic_on_oom makes the kernel stop the machine instead of killing a process.");
+    finding.next.clear();
+    finding.then("sysctl vm.panic_on_oom kernel.panic");
   }
   const bool is_of_slab = line.event == "slab_allocation_failure" && last != nullptr;
   if (const std::string_view group = is_of_slab ? group_of_cache(last->subject) : std::string_view(); !group.empty())

@@ -46,6 +46,45 @@ TEST(KernelLog, AFailedAllocationHasItsSizeAndItsProgram) {
   EXPECT_EQ(headline("a b: page allocation failure: order:99999999999"), "The kernel failed to allocate pages");
 }
 
+TEST(KernelLog, AFailedAllocationThatCouldNotWaitIsNotForSmallPieces) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"page_allocation_failure"});
+  const auto effect = [&](std::string_view mode) {
+    machine.evidence.logged = {{.event = "page_allocation_failure",
+                                .subject = "a",
+                                .line = "a: page allocation failure: order:3, mode:" + std::string(mode)}};
+    return machine.find()[0].effect;
+  };
+  constexpr const char* kAtomic =
+      "The request could not wait until memory was reclaimed. It failed, or was repeated for "
+      "smaller pieces.";
+  for (const char* mode : {"0xa20(GFP_ATOMIC)", "0x800(GFP_NOWAIT), nodemask=(null)", "0x20", "0x4020", "0x2084020"}) {
+    EXPECT_EQ(effect(mode), kAtomic) << mode;
+  }
+  for (const char* mode : {"0xcc0(GFP_KERNEL)", "0xd0", "0x24000c0", "0x1040d0", "?"}) {
+    EXPECT_EQ(effect(mode).substr(0, 28), "Free memory is in smaller pi") << mode;
+  }
+  machine.evidence.available_bytes = 400 * kMiB;
+  TypeEvidence& areas = machine.type(Allocator::kCma, "all areas");
+  areas.held_bytes = 256 * kMiB;
+  areas.bytes = 56 * kMiB;
+  EXPECT_EQ(effect("0xa20(GFP_ATOMIC)").substr(0, 37), "200 MiB of free memory is set aside f");
+  areas.bytes = 250 * kMiB;
+  EXPECT_EQ(effect("0xa20(GFP_ATOMIC)"), kAtomic) << "little of it is free";
+}
+
+TEST(KernelLog, AMachineThatIsStoppedOnPurposeHasCandidates) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"nobody_to_kill"});
+  machine.evidence.logged = {{.event = "nobody_to_kill", .line = "Out of memory and no killable processes..."}};
+  ASSERT_EQ(machine.words(), "now no_victim");
+  EXPECT_NE(machine.find()[0].effect.find("oom_score_adj"), std::string::npos);
+  machine.evidence.logged[0].line = "Kernel panic - not syncing: Out of memory: system-wide panic_on_oom is enabled";
+  ASSERT_EQ(machine.words(), "now no_victim");
+  EXPECT_EQ(machine.find()[0].headline, "Memory ran out, and the machine was stopped: vm.panic_on_oom is set");
+  EXPECT_EQ(machine.find()[0].effect.find("oom_score_adj"), std::string::npos);
+}
+
 TEST(KernelLog, AVmallocRequestOfMuchMemoryIsWhyProgramsAreKilled) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 1, {"vmalloc_failure"});
