@@ -120,10 +120,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                     limit_headline(std::string(family.what) + short_name(zone.name, 24), judgement->severity, *state));
     add_limit_facts(evidence, zone, *state, finding);
     const bool falls_back = zone.name == "mbuf_jumbo_page" && has_clusters(evidence);
+    const bool is_of_pf_tables = zone.name.starts_with("pf table");
     finding.is_about("uma", zone.name)
-        .leads_to(falls_back ? "Sends fall back to clusters of 2 KiB. A network card with large frames drops packets."
-                             : family.effect)
-        .then(family.who)
+        .leads_to(falls_back        ? "Sends fall back to clusters of 2 KiB. A network card with large frames drops packets."
+                  : is_of_pf_tables ? "pf adds no address to its tables, and rules with larger tables do not load."
+                                    : family.effect)
+        .then(is_of_pf_tables ? "pfctl -vvsTables | head -40" : family.who)
         .then(family.limit);
   }
 }

@@ -34,6 +34,15 @@ TEST(ZoneLimit, BuffersOfAPageAreReplacedByClustersWhileThereAreAny) {
   EXPECT_THAT(machine.find().at(0).effect, testing::HasSubstr("fall back to clusters"));
 }
 
+TEST(ZoneLimit, AFullTableOfAddressesDoesNotRefuseConnections) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kUma, "pf states", 1000, 1000).failures.recent = 3;
+  EXPECT_THAT(machine.find().at(0).effect, testing::HasSubstr("refuses new connections"));
+  machine.evidence.types[0].name = "pf table entries";
+  EXPECT_THAT(machine.find().at(0).effect, testing::HasSubstr("do not load"));
+  EXPECT_THAT(machine.find().at(0).next, testing::Contains(testing::HasSubstr("pfctl -vvsTables")));
+}
+
 TEST(ZoneLimit, SleepersAreConfirmedInOnePoll) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.evidence.polls = 1;
