@@ -289,7 +289,10 @@ void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& 
                   .value = pool.objects,
                   .limit = *pool.objects + free});
     finding.is_about("hugetlb", pool.name)
-        .leads_to("The next mmap of huge pages fails with ENOMEM, or a program that reserved none gets SIGBUS.")
+        .leads_to(
+            "The next mmap of huge pages fails with ENOMEM, or a program that reserved none gets SIGBUS. Files in "
+            "hugetlbfs keep their pages when their program has ended.")
+        .then("find $(findmnt -rnt hugetlbfs -o TARGET) -type f | head -20")
         .then("sysctl vm.nr_hugepages vm.nr_overcommit_hugepages");
   }
 }

@@ -100,6 +100,7 @@ TEST(Pages, AFullPoolIsWorthAWordSinceItMayBeOnPurpose) {
   EXPECT_EQ(machine.words(), "");
   machine.metric("memstat_hugetlb_reserved_pages", 20, {"2MiB"});
   EXPECT_EQ(machine.words(), "notable hugetlb_exhausted");
+  EXPECT_NE(machine.find()[0].next[0].find("hugetlbfs"), std::string::npos) << "a file may hold them without a program";
   pool.objects = 0;
   EXPECT_EQ(machine.words(), "notable hugetlb_exhausted") << "reserved to the last, and none used yet";
   pool.limit_objects = 21;
