@@ -352,16 +352,13 @@ std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
 }
 
 /// What is said of other wired memory if the kernel does not report the size of its zones.
-constexpr Part kAllWired{.name = "kernel_memory_large",
-                         .part = kOtherWired,
-                         .system = CauseSystem::kFreeBsd,
-                         .share = 0.3,
-                         .needs_short = 0.1,
-                         .severity = Severity::kWasteful,
-                         .headline = "Wired memory that is neither the ZFS cache nor a buffer takes ",
-                         .effect = "The kernel leaks it, or a driver holds whole pages.",
-                         .next = "vmstat -z -H | sort -k3 -rn | head; vmstat -m | sort -k3 -rn | head",
-                         .needs = {"account/wired_other"}};
+constexpr Part kAllWired = [] {
+  Part part = *std::find_if(kParts.begin(), kParts.end(), [](const Part& one) { return one.part == kOtherWired; });
+  part.headline = "Wired memory that is neither the ZFS cache nor a buffer takes ";
+  part.effect = "The kernel leaks it, or a driver holds whole pages.";
+  part.next = "vmstat -z -H | sort -k3 -rn | head; vmstat -m | sort -k3 -rn | head";
+  return part;
+}();
 
 /// Whether page tables are several times what one mapping of each page needs.
 bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
