@@ -9,6 +9,8 @@ namespace memstat {
 namespace {
 
 constexpr std::string_view kNumaPrefix = "numa_";
+constexpr std::string_view kCountPrefix = "nr_";
+constexpr std::string_view kSlabPrefix = "nr_slab_";
 constexpr std::string_view kCutShort = "has an incomplete zone";
 
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
@@ -124,6 +126,9 @@ bool ZoneInfoReader::take_count(std::string_view word, std::string_view rest, Zo
   } else if (word.starts_with(kNumaPrefix)) {
     const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
     if (place < ZoneInfo::kNumaEvents.size()) figure = &zone.numa_events[place];
+  } else if (word.starts_with(kSlabPrefix)) {
+    const std::size_t place = place_of(ZoneInfo::kSlabKinds, word.substr(kCountPrefix.size()));
+    if (place < ZoneInfo::kSlabKinds.size()) figure = &zone.slab[place];
   }
   if (figure == nullptr) return false;
   if (!figure->has_value()) *figure = number_of(rest);

@@ -4,8 +4,8 @@
 // low to high addresses:
 //
 //   Node 0, zone    DMA32
-//     per-node stats                   only in a node's first zone with memory; skipped
-//         nr_inactive_anon 142
+//     per-node stats                   only in a node's first zone with memory
+//         nr_slab_reclaimable 142      of the node since 4.13; before, of the zone, after `protection` since 4.8
 //         ...
 //     pages free     84379             on the buddy allocator's lists, without the per-CPU page sets
 //           boost    0                 newer kernels only: part of the watermarks, raised after fragmentation
@@ -52,6 +52,7 @@ bool take_zone(std::string_view& line, ZoneKey& key);
 struct ZoneInfo {
   static constexpr std::array<std::string_view, 4> kWatermarks = {"min", "low", "high", "promo"};
   static constexpr std::array<std::string_view, 6> kNumaEvents = {"hit", "miss", "foreign", "interleave", "local", "other"};
+  static constexpr std::array<std::string_view, 2> kSlabKinds = {"slab_reclaimable", "slab_unreclaimable"};
 
   ZoneKey key;
   std::size_t offset = 0;  ///< Offset of its first line in the text.
@@ -62,11 +63,13 @@ struct ZoneInfo {
   std::array<std::optional<std::uint64_t>, kWatermarks.size()> watermarks;
   std::optional<std::uint64_t> boost;
   std::optional<std::uint64_t> cma;  ///< Pages in contiguous memory areas, free or not.
-  /// These two are complete only after the last page set.
+  // The rest is complete only after the last page set.
   std::optional<std::uint64_t> free_cma;
   std::optional<std::uint64_t> unreclaimable;  ///< 1 while kswapd has given up on the node, or before 4.8 on the zone.
-  /// Since boot. Nothing if this kernel does not count them. Complete after the last page set.
+  /// Since boot. Nothing if this kernel does not count them.
   std::array<std::optional<std::uint64_t>, kNumaEvents.size()> numa_events;
+  /// Pages of slabs, of the whole node in its first zone, or before 4.13 of each zone.
+  std::array<std::optional<std::uint64_t>, kSlabKinds.size()> slab;
 };
 
 /// Pages in the page set of one CPU of a zone.

@@ -15,6 +15,7 @@
 #include <array>
 #include <optional>
 
+#include "core/base/arithmetic.h"
 #include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/collect/plan_reader.h"
@@ -35,6 +36,10 @@ constexpr SystemMetric kZoneFreeCma =
     gauge_metric("memstat_zone_free_cma_bytes", Tier::kDefault,
                  "Free bytes in contiguous memory areas of the zone now, which the kernel's own allocations cannot use.",
                  {"node", "zone"});
+
+constexpr SystemMetric kNodeMemoryBytes = gauge_metric(
+    "memstat_node_memory_bytes", Tier::kDefault,
+    "Bytes of a NUMA node: all that the allocator manages, those that are free, and those in slabs.", {"node", "kind"});
 
 constexpr SystemMetric kNodeUnreclaimable =
     gauge_metric("memstat_node_unreclaimable", Tier::kDefault,
@@ -201,36 +206,53 @@ void add_free_cma(const ZoneInfo& zone, std::uint64_t page_size, Staging& stagin
   staging.statistics().add(kZoneFreeCma, pages * page_size, {zone.key.node, zone.key.name});
 }
 
-/// The sum over the zones of one node. Modulo 2^64, like all counters.
-class NodeEvents {
+/// The sums over the zones of one node.
+class Node {
  public:
   void add(const ZoneInfo& zone) {
     node_ = zone.key.node;
+    add_to(pages_[kTotal], zone.managed);
+    add_to(pages_[kFree], zone.free);
+    for (std::size_t i = 0; i < zone.slab.size(); ++i) add_to(pages_[kSlab + i], zone.slab[i]);
     // Zones of one node differ only before 4.8: then the node is unreclaimable if all of them are.
     if (zone.unreclaimable) unreclaimable_ = std::min(*zone.unreclaimable, unreclaimable_.value_or(*zone.unreclaimable));
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (zone.numa_events[i]) sums_[i] = sums_[i].value_or(0) + *zone.numa_events[i];
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if (zone.numa_events[i]) events_[i] = events_[i].value_or(0) + *zone.numa_events[i];  // modulo 2^64, as counters are
     }
   }
-  void flush(Staging& staging) {
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (sums_[i]) staging.statistics().add(kNumaEvents, *sums_[i], {node_, ZoneInfo::kNumaEvents[i]});
-      sums_[i].reset();
+  void flush(std::uint64_t page_size, Staging& staging) {
+    StagedStatistics& statistics = staging.statistics();
+    if (pages_[kTotal].value_or(0) != 0) {
+      for (std::size_t i = 0; i < pages_.size(); ++i) {
+        if (pages_[i]) statistics.add(kNodeMemoryBytes, saturating_product(*pages_[i], page_size), {node_, kKinds[i]});
+      }
     }
-    if (unreclaimable_) staging.statistics().add(kNodeUnreclaimable, *unreclaimable_ != 0 ? 1 : 0, {node_});
-    unreclaimable_.reset();
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if (events_[i]) statistics.add(kNumaEvents, *events_[i], {node_, ZoneInfo::kNumaEvents[i]});
+    }
+    if (unreclaimable_) statistics.add(kNodeUnreclaimable, *unreclaimable_ != 0 ? 1 : 0, {node_});
+    *this = {};
   }
   [[nodiscard]] bool is_of(std::uint64_t node) const { return node == node_; }
 
  private:
+  enum Kind : std::size_t { kTotal, kFree, kSlab };
+  static constexpr std::array<std::string_view, 4> kKinds = {"total", "free", ZoneInfo::kSlabKinds[0],
+                                                             ZoneInfo::kSlabKinds[1]};
+
+  static void add_to(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& pages) {
+    if (pages) sum = saturating_sum(sum.value_or(0), *pages);
+  }
+
   std::uint64_t node_ = 0;
+  std::array<std::optional<std::uint64_t>, kKinds.size()> pages_;
   std::optional<std::uint64_t> unreclaimable_;
-  std::array<std::optional<std::uint64_t>, ZoneInfo::kNumaEvents.size()> sums_;
+  std::array<std::optional<std::uint64_t>, ZoneInfo::kNumaEvents.size()> events_;
 };
 
 Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
   ZoneInfoReader reader(raw.content(kZones));
-  NodeEvents events;
+  Node node;
   ZoneInfo zone;
   while (reader.next_zone(zone)) {
     const bool has_type = zone.managed != 0;
@@ -246,11 +268,11 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
       staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(set.cpu), set.pages);
     }
     if (has_type) add_free_cma(zone, raw.page_size, staging);
-    if (!events.is_of(zone.key.node)) events.flush(staging);
-    events.add(zone);
+    if (!node.is_of(zone.key.node)) node.flush(raw.page_size, staging);
+    node.add(zone);
   }
   if (reader.problem()) return zones_error(reader.problem()->offset, reader.problem()->detail);
-  events.flush(staging);
+  node.flush(raw.page_size, staging);
   if (staging.types().empty()) return zones_error(raw.content(kZones).size(), "has no zone with memory");
   return {};
 }
@@ -358,6 +380,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
     {kZoneBoost, "boost x page size, of zoneinfo"},
     {kZoneFreeCma, "nr_free_cma x page size, of zoneinfo, unless cma is 0"},
+    {kNodeMemoryBytes,
+     "managed, free, nr_slab_reclaimable and nr_slab_unreclaimable of zoneinfo, summed over the node's zones, x page size"},
     {kNodeUnreclaimable, "node_unreclaimable, of zoneinfo (all_unreclaimable before 4.12)"},
     {kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
     {kPageAllocations, "pgalloc_*, of vmstat"},

@@ -37,7 +37,7 @@ std::size_t after(std::size_t nth, std::size_t total) {
 /// Whether each type or value has its own files or sysctls: a kernel without them lacks it, which is not an error.
 bool has_optional_types(const SourceDescriptor& source) {
   return source.name == "freebsd_table" || source.name == "freebsd_vm" || source.name == "freebsd_memory" ||
-         source.name == "linux_cma";
+         source.name == "linux_cma" || source.name == "linux_thp";
 }
 
 class FailingReads : public testing::TestWithParam<SourceCase> {

@@ -68,7 +68,7 @@ NOT_EXPECTED = {
 NOT_EXPECTED_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in NOT_EXPECTED))
 SOURCE_FILES = {"linux_memory": "/proc/meminfo", "linux_page": "/proc/zoneinfo", "linux_slabinfo": "/proc/slabinfo",
                 "linux_vmalloc": "/proc/vmallocinfo", "linux_socket": "/proc/net/protocols", "linux_table": "/proc/sys/fs/file-nr",
-                "linux_oom": "/proc/vmstat"}
+                "linux_oom": "/proc/vmstat", "linux_ksm": "/sys/kernel/mm/ksm/pages_shared"}
 # Types of these come and go by themselves.
 FLEETING = {"process", "memcg", "vmalloc"}
 

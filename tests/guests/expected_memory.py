@@ -179,8 +179,14 @@ def memory(reading, add, _):
 def zones(reading, add, options):
     events = {}
     given_up = {}
+    pages = {}
     for zone in reading.zones():
         zone.setdefault("managed", zone.get("present"))  # before 3.9
+        for figure, kind in (("managed", "total"), ("free", "free"), ("nr_slab_reclaimable", "slab_reclaimable"),
+                             ("nr_slab_unreclaimable", "slab_unreclaimable")):
+            if figure in zone:
+                key = zone["node"], kind
+                pages[key] = pages.get(key, 0) + zone[figure]
         for name in ("hit", "miss", "foreign", "interleave", "local", "other"):
             if f"numa_{name}" in zone:
                 key = zone["node"], name
@@ -204,6 +210,9 @@ def zones(reading, add, options):
                 add("memstat_zone_watermark_bytes", zone[mark] * reading.page_size, node=zone["node"], zone=zone["zone"], watermark=mark)
         for cpu, count in zone["cpus"].items():
             add("memstat_cpu_free_objects", count, allocator="page", type=name, cpu=cpu)
+    for (node, kind), count in pages.items():
+        if pages[node, "total"]:
+            add("memstat_node_memory_bytes", count * reading.page_size, node=node, kind=kind)
     for (node, name), count in events.items():
         add("memstat_numa_events_total", count, node=node, kind=name)
     with_memory = {zone["zone"] for zone in reading.zones() if zone.get("managed", zone.get("present"))}
@@ -361,6 +370,31 @@ def checkers(reading, add, _):
             add(f"memstat_checker_{line.split()[1]}_total", int(value), checker="kfence")
 
 
+def merged_pages(reading, add, _):
+    for file, name in (("pages_shared", "shared"), ("pages_sharing", "saved")):
+        add(f"memstat_ksm_{name}_bytes", reading.number(f"/sys/kernel/mm/ksm/{file}") * reading.page_size)
+
+
+def huge_pages_by_size(reading, add, _):
+    for path, text in reading.below("/sys/kernel/mm/transparent_hugepage/").items():
+        match = re.fullmatch(r"hugepages-(\d+)kB/stats/(anon_fault_alloc|anon_fault_fallback|nr_anon)", path)
+        if not match:
+            continue
+        size = int(match[1]) * 1024
+        if match[2] == "nr_anon":
+            add("memstat_thp_anonymous_bytes", int(text) * size, size=size_name(size))
+        else:
+            add("memstat_thp_faults_total", int(text), size=size_name(size), got="huge" if match[2] == "anon_fault_alloc" else "smaller")
+
+
+def idle_memory(reading, add, _):
+    times = [max(0, int(time)) for time in reading.text("/sys/module/damon_stat/parameters/memory_idle_ms_percentiles").split(",")]
+    if reading.text("/sys/module/damon_stat/parameters/enabled").strip() == "Y" and times[100]:
+        for percent in (25, 50, 75, 90):
+            add("memstat_memory_idle_seconds", times[percent] / 1000, percent=str(percent))
+
+
 # The rules, and the file without which a rule expects nothing.
 RULES = ((memory, "/proc/meminfo"), (zones, "/proc/zoneinfo"), (reclaim, "/proc/vmstat"), (pools, "/proc/meminfo"),
-         (checkers, "/proc/sys/kernel/tainted"))
+         (checkers, "/proc/sys/kernel/tainted"), (merged_pages, "/sys/kernel/mm/ksm/pages_shared"), (huge_pages_by_size, None),
+         (idle_memory, "/sys/module/damon_stat/parameters/memory_idle_ms_percentiles"))

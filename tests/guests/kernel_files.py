@@ -29,7 +29,7 @@ PATTERNS = """
 /sys/kernel/slab/*/poison /sys/kernel/slab/*/store_user /sys/kernel/slab/*/alloc_*path /sys/kernel/slab/*/free_*path
 /sys/kernel/slab/*/alloc_cpu_sheaf /sys/kernel/slab/*/free_rcu_sheaf
 /sys/kernel/warn_count /sys/kernel/oops_count /sys/kernel/debug/kfence/stats /sys/kernel/debug/percpu_stats
-/sys/kernel/debug/zswap/* /sys/kernel/tracing/buffer_total_size_kb /sys/kernel/mm/cma/*/*_pages* /sys/kernel/mm/hugepages/*/*hugepages
+/sys/kernel/debug/zswap/* /sys/kernel/mm/ksm/pages_shar* /sys/module/damon_stat/parameters/* /sys/kernel/mm/transparent_hugepage/*/stats/*a[ln][ol]* /sys/kernel/tracing/buffer_total_size_kb /sys/kernel/mm/cma/*/*_pages* /sys/kernel/mm/hugepages/*/*hugepages
 /sys/block/zram[0-3]/mm_stat /sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
 /var/log/pods/*/*/*.log
 """.split() + [f"/sys/fs/cgroup{'/*' * depth}/{file}" for depth in range(8) for file in ("memory.*", "cgroup.stat", "pids.*")]
