@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Thread names for `top -H`, `ps -T` and debuggers, and threads without signals.
+// Names of threads and processes for `top`, `ps` and debuggers, and threads without signals.
 #pragma once
 
 #include <pthread.h>
@@ -8,6 +8,7 @@
 
 #if defined(__FreeBSD__)
 #include <pthread_np.h>
+#include <unistd.h>
 #endif
 
 namespace memstat {
@@ -18,6 +19,15 @@ inline void name_thread(const char* name) {
   ::pthread_set_name_np(::pthread_self(), name);
 #else
   ::pthread_setname_np(::pthread_self(), name);
+#endif
+}
+
+/// Names the process, in its first thread.
+inline void name_process(const char* name) {
+#if defined(__FreeBSD__)
+  ::setproctitle("-%s", name);  // "-": without the program's name before it
+#else
+  name_thread(name);
 #endif
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/base/thread_name.h"
 
 namespace memstat {
 namespace {
@@ -216,7 +217,10 @@ void serve_reads(std::vector<ChannelEnd> channels, KernelView& view, const std::
   service->seal();
   try {
     for (std::size_t i = 1; i < channels.size() && ready; ++i) {
-      std::thread([service, channel = std::move(channels[i])] { (void)service->serve(channel); }).detach();
+      std::thread([service, channel = std::move(channels[i])] {
+        name_thread("memstatd-serve");
+        (void)service->serve(channel);
+      }).detach();
     }
   } catch (const std::system_error& error) {
     ready = system_error("reader process", error.code().value(), "cannot start the thread of a channel");

@@ -105,7 +105,6 @@ Result<void> keep_capabilities(std::uint64_t kept) {
   return privilege_refused("capabilities remain after capset", 0, "report this with the version of the kernel");
 }
 
-void name_process(const char* name) { (void)::prctl(PR_SET_NAME, name, 0, 0, 0); }
 void end_with_parent() { (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 bool close_from(int first) {
   constexpr long kCloseRange = 436;  // missing from older headers

@@ -29,8 +29,6 @@ Result<void> keep_capabilities(std::uint64_t kept);
 
 // ---- other attributes of a process ----
 
-/// Sets the name of this process in ps(1), up to 15 bytes.
-void name_process(const char* name);
 /// Kills this process when the thread that created it ends. Undone by a change of the user.
 void end_with_parent();
 /// Closes this descriptor and all higher ones. Returns false on kernels before 5.9.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/packet_socket.h"
+#include "core/base/thread_name.h"
 #include "daemon/privileges/account.h"
 
 #if defined(__linux__)
@@ -77,9 +78,7 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
 
 [[noreturn]] void run(const HelperOptions& options, int socket, pid_t parent) {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);  // the parent decides
-#if defined(__linux__)
   name_process(options.name);
-#endif
   std::string problem = "cannot close what memstatd has open";
   try {
     std::vector<int> kept = options.descriptors;

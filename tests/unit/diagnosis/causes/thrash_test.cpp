@@ -47,6 +47,23 @@ TEST(Thrash, OfAGroupAtItsLimitIsNotTheMachines) {
   EXPECT_EQ(machine.words(), "") << "no allocation waited: the pages are those of groups";
 }
 
+TEST(Thrash, IsFoundByWhatComesBackWhereTheKernelCountsNoWaits) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_refaulted_pages_total", 1200 * 300, {"file"});
+  machine.moved("memstat_reclaimed_pages_total", 2000 * 300, {"kswapd"});
+  machine.moved("memstat_reclaim_scanned_pages_total", 3000 * 300, {"kswapd"});
+  EXPECT_EQ(machine.words(), "") << "no allocation waited";
+  machine.moved("memstat_allocation_stalls_total", 20 * 300, {"normal"});
+  EXPECT_EQ(machine.words(), "now reclaim_thrash");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+  EXPECT_EQ(machine.find()[0].facts.at(0).text,
+            "60 % of the reclaimed pages came back, and 20 allocations a second had to reclaim memory first");
+  machine.moved("memstat_pressure_stall_seconds_total", 3, {"some"});
+  EXPECT_EQ(machine.words(), "now reclaim_thrash") << "it counts few of the waits";
+  machine.moved("memstat_reclaimed_pages_total", 2000 * 300, {"direct"});
+  EXPECT_EQ(machine.words(), "") << "a backup that reads much once";
+}
+
 TEST(Thrash, ShorterWaitsArePossible) {
   EvidenceOfMachine machine;
   machine.moved("memstat_refaulted_pages_total", 300 * 300, {"file"});
