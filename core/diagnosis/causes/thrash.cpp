@@ -37,7 +37,7 @@ struct Lack {
   double direct = 0;    ///< Allocations a second that had to reclaim memory themselves.
 
   /// Kernels without CONFIG_PSI count no waits, and since 6.16 few of those for files that are read again.
-  [[nodiscard]] bool is_without_waits() const { return some < 0.1 && returned >= 0.5 && direct >= 1; }
+  [[nodiscard]] bool is_without_waits() const { return some < 0.1 && returned >= 0.3 && direct >= 1; }
 };
 
 Lack lack_of(const Evidence& evidence, double refaults) {

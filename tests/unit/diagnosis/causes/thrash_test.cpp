@@ -60,7 +60,7 @@ TEST(Thrash, IsFoundByWhatComesBackWhereTheKernelCountsNoWaits) {
             "60 % of the reclaimed pages came back, and 20 allocations a second had to reclaim memory first");
   machine.moved("memstat_pressure_stall_seconds_total", 3, {"some"});
   EXPECT_EQ(machine.words(), "now reclaim_thrash") << "it counts few of the waits";
-  machine.moved("memstat_reclaimed_pages_total", 2000 * 300, {"direct"});
+  machine.moved("memstat_reclaimed_pages_total", 3000 * 300, {"direct"});
   EXPECT_EQ(machine.words(), "") << "a backup that reads much once";
 }
 
