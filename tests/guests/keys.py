@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The keys of the kernel's files: used by memstatd, not wanted for a reason, or unknown.
 
-    tests/guests/keys.py [CAPTURE]...       captures of new kernels; none: those of the newest in tests/fixtures, and this machine
+    tests/guests/keys.py [CAPTURE]...       captures of new kernels; none: those of the newest in tests/fixtures, of this machine, and FreeBSD's
 
 A key is used if memstatd's page follows it: each is changed and removed in turn, and the page made again. One that is not used and not in
 unwanted_keys.yaml is unknown. Exit status: 0 no key is unknown, 1 some are.
@@ -21,8 +21,9 @@ from collections.abc import Callable
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEWEST = ("linux-7.3-evidence.tar.zst", "linux-7.2-2cpu-2nodes-pools.tar.zst")
+NEWEST = ("linux-7.3-evidence.tar.zst",)
 LISTS = re.compile(r"/kernel/slab/|/proc/(\d+|vmallocinfo|allocinfo)\b|/mm/transparent_hugepage/")  # of objects, without keys
+FREEBSD = ("freebsd-15.0-amd64-2cpu-evidence.tar.zst", "freebsd-15.0-amd64-4cpu-tools-rest.tar.zst")
 MAX_FILES = 2  # of a kind, the longest ones
 
 DELTA = 987_654_321  # B, pages or events: no rounding hides it
@@ -207,7 +208,7 @@ def unwanted_keys():
 def patterns_of(name, text):
     """Keys of some files have two words."""
     words = text.split()
-    has_two = isinstance(FORMATS[name], (Words, Pairs))
+    has_two = isinstance(FORMATS.get(name), (Words, Pairs))
     return [" ".join(pair) for pair in zip(words[::2], words[1::2], strict=True)] if has_two else words
 
 
@@ -226,6 +227,19 @@ def remove_lists(directory):
     for path in directory.glob("*/fs/**/*"):
         if path.is_file() and LISTS.search(str(path)):
             path.unlink()
+
+
+def examine_sysctls():
+    """The names of FreeBSD's newest release; those that a recording has are used."""
+    names = set((ROOT / "tests/fixtures/freebsd_sysctls.txt").read_text(encoding="ascii").split("\n")[1:-1])
+    used = {path.partition("/sysctl/")[2] for capture in FREEBSD for path in archive_names(ROOT / "tests/fixtures/captures" / capture)}
+    unwanted = unwanted_keys()["sysctl"]
+    known = {name for name in names - used if any(fnmatch.fnmatchcase(name, pattern) for pattern in unwanted)}
+    return Table("sysctl vm kern.ipc", sorted(names & used), sorted(known), sorted(names - used - known))
+
+
+def archive_names(capture):
+    return subprocess.run(["tar", "--zstd", "-tf", capture], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def unpack(capture, work):
@@ -258,6 +272,10 @@ def main():
             tables = examine_capture(options.programs / "memstatd", unpack(capture, place))
             report(capture.name, tables)
             unknown += sum(len(table.unknown) for table in tables)
+    if not options.captures:
+        table = examine_sysctls()
+        report("FreeBSD 15.0", [table])
+        unknown += len(table.unknown)
     print(f"unknown keys: {unknown}" + (" (use each, or give the reason in tests/guests/unwanted_keys.yaml)" if unknown else ""))
     return 1 if unknown else 0
 
