@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Long: makes a page for each key of three kernels
+# Long: makes a page for each key of a kernel
 """No key of the newest kernels' files is unknown, and one that no kernel has is reported."""
 import os
 import pathlib

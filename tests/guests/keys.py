@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The keys of the kernel's files: used by memstatd, not wanted for a reason, or unknown.
 
-    tests/guests/keys.py [CAPTURE]...       captures of new kernels; none: those of the newest in tests/fixtures, of this machine, and FreeBSD's
+    tests/guests/keys.py [CAPTURE]...       captures of new kernels, as memstatctl record makes them; none: those of the newest in tests/fixtures
 
 A key is used if memstatd's page follows it: each is changed and removed in turn, and the page made again. One that is not used and not in
 unwanted_keys.yaml is unknown. Exit status: 0 no key is unknown, 1 some are.
@@ -259,12 +259,12 @@ def report(name, tables):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("captures", nargs="*", type=pathlib.Path, metavar="CAPTURE", help="none: those of the newest kernels in tests/fixtures, and this machine")
-    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="the directory of memstatd and memstatctl")
+    parser.add_argument("captures", nargs="*", type=pathlib.Path, metavar="CAPTURE", help="none: those of the newest kernels in tests/fixtures")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="the directory of memstatd")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="memstat-keys-") as directory:
         work = pathlib.Path(directory)
-        captures = options.captures or [*(ROOT / "tests/fixtures/captures" / name for name in NEWEST), record(options.programs, work)]
+        captures = options.captures or [ROOT / "tests/fixtures/captures" / name for name in NEWEST]
         unknown = 0
         for number, capture in enumerate(captures):
             place = work / str(number)
@@ -278,12 +278,6 @@ def main():
         unknown += len(table.unknown)
     print(f"unknown keys: {unknown}" + (" (use each, or give the reason in tests/guests/unwanted_keys.yaml)" if unknown else ""))
     return 1 if unknown else 0
-
-
-def record(programs, work):
-    place = work / "this-machine.tar.zst"
-    subprocess.run([programs / "memstatctl", "record", "--count", "1", place], check=True, capture_output=True)
-    return place
 
 
 if __name__ == "__main__":
