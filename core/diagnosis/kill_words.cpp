@@ -25,6 +25,13 @@ std::string nodes_of(const KillEvidence& kill) {
   return kill.nodes.empty() ? std::string() : " (nodes " + cut_text(kill.nodes, 40) + ")";
 }
 
+/// Where the kernel looked for memory.
+std::string place_of(const KillEvidence& kill) {
+  if (kill.constraint == "cpuset") return "the nodes of cpuset " + short_name(kill.cpuset) + nodes_of(kill);
+  if (kill.constraint == "memory_policy") return "the nodes that a memory policy allows" + nodes_of(kill);
+  return "the whole machine";
+}
+
 std::string reason_of(const KillEvidence& kill) {
   if (kill.is_requested) return "somebody requested it (SysRq f)";
   if (kill.is_of_group) {
@@ -35,14 +42,10 @@ std::string reason_of(const KillEvidence& kill) {
   }
   if (kill.had_asked) return "it asked for memory (vm.oom_kill_allocating_task is set)";
   if (is_of_young_pages(kill)) return "kswapd found no pages older than min_ttl_ms (MGLRU)";
-  if (kill.constraint == "cpuset")
-    return "memory was used up on the nodes of cpuset " + short_name(kill.cpuset) + nodes_of(kill);
-  if (kill.constraint == "memory_policy")
-    return "memory was used up on the nodes that a memory policy allows" + nodes_of(kill);
   if (kill.is_of_fault) return "a page fault got no memory (gfp_mask 0x0), of which the kernel logs no more";
   const std::string asker = kill.requested_by.empty() ? std::string("a request") : short_name(kill.requested_by);
   return "it found no memory for " + asker + (kill.gfp.empty() ? std::string() : " (" + cut_text(kill.gfp, 60) + ")") +
-         " on the whole machine";
+         " on " + place_of(kill);
 }
 
 /// "; its score was 977, its oom_score_adj 0"; "" if the log has neither.

@@ -64,47 +64,69 @@ std::string prevention_of(const Evidence& evidence, const ProgramKillEvidence& k
   return text + ".";
 }
 
-void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  if (evidence.program_kills.empty()) return;
-  const auto is_recent = [&](const ProgramKillEvidence& kill) {
-    return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kJournalSlackSeconds;
-  };
-  const ProgramKillEvidence& last = evidence.program_kills.back();
-  const bool is_now = is_recent(last);
-  const auto count =
-      static_cast<double>(is_now ? std::count_if(evidence.program_kills.begin(), evidence.program_kills.end(), is_recent)
-                                 : static_cast<std::ptrdiff_t>(evidence.program_kills.size()));
+bool is_recent(const Evidence& evidence, const ProgramKillEvidence& kill) {
+  return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kJournalSlackSeconds;
+}
+
+/// The recent kill of the most memory: what is killed with it, or after it, need not be what took the memory. The last one
+/// if none is recent.
+const ProgramKillEvidence& worst_kill(const Evidence& evidence) {
+  const ProgramKillEvidence* worst = &evidence.program_kills.back();
+  if (!is_recent(evidence, *worst)) return *worst;
+  for (const ProgramKillEvidence& kill : evidence.program_kills) {
+    if (is_recent(evidence, kill) && kill.bytes > worst->bytes) worst = &kill;
+  }
+  return *worst;
+}
+
+std::string victim_of(const ProgramKillEvidence& kill) {
+  if (!kill.pod.empty()) return "pod " + short_name(kill.pod, 40);
+  return kill.pid != 0 ? process_of(kill) : "group " + short_name(kill.group, 36);
+}
+
+void add_facts(const Evidence& evidence, const ProgramKillEvidence& worst, bool is_now, Finding& finding) {
+  const auto& kills = evidence.program_kills;
+  const ProgramKillEvidence& last = kills.back();
+  const auto recent = std::count_if(kills.begin(), kills.end(), [&](const auto& kill) { return is_recent(evidence, kill); });
+  const auto count = is_now ? static_cast<double>(recent) : static_cast<double>(kills.size());
   const std::string ago = last.seconds_ago ? ", " + duration_words(*last.seconds_ago) + " ago" : "";
-  Finding& finding = add_finding(found, cause, is_now ? Severity::kNow : Severity::kNotable, Certainty::kConfirmed,
-                                 headline_of(last) + (is_now ? "" : ago));
-  finding.killer = last.program;
-  finding.killed = !last.pod.empty() ? "pod " + short_name(last.pod, 40)
-                   : last.pid != 0   ? process_of(last)
-                                     : "group " + short_name(last.group, 36);
   finding.fact({.text = counted(count, "kill") + " by programs" +
                         (is_now ? " in " + duration_words(evidence.recent_seconds) : " in the journal") +
-                        ", the last one by " + last.program + ago,
+                        ", the last one by " + last.program + (&worst == &last ? "" : " of " + victim_of(last)) + ago,
                 .source = std::string(kProgramKills),
                 .value = count,
                 .window_seconds = is_now ? evidence.recent_seconds : 0});
-  if (!last.reason.empty()) {
-    finding.fact({.text = last.program + ": " + cut_text(last.reason, 200), .source = "linux_service_log"});
+  if (!worst.reason.empty()) {
+    finding.fact({.text = worst.program + ": " + cut_text(worst.reason, 200), .source = "linux_service_log"});
   }
   if (is_now && evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }
-  if (!last.pod.empty()) finding.by("pod", last.pod);
-  if (last.pid != 0) finding.by("process", process_of(last));
-  if (last.group.size() > 1) finding.by("group", last.group).is_about("memcg", last.group);
-  finding.bytes = last.bytes;
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.program_kills.empty()) return;
+  const ProgramKillEvidence& last = evidence.program_kills.back();
+  const ProgramKillEvidence& worst = worst_kill(evidence);
+  const bool is_now = is_recent(evidence, last);
+  const std::string ago = last.seconds_ago ? ", " + duration_words(*last.seconds_ago) + " ago" : "";
+  Finding& finding = add_finding(found, cause, is_now ? Severity::kNow : Severity::kNotable, Certainty::kConfirmed,
+                                 headline_of(worst) + (is_now ? "" : ago));
+  finding.killer = worst.program;
+  finding.killed = victim_of(worst);
+  add_facts(evidence, worst, is_now, finding);
+  if (!worst.pod.empty()) finding.by("pod", worst.pod);
+  if (worst.pid != 0) finding.by("process", process_of(worst));
+  if (worst.group.size() > 1) finding.by("group", worst.group).is_about("memcg", worst.group);
+  finding.bytes = worst.bytes;
   finding.is_past = !is_now;
   finding.is_paused = is_now && last.seconds_ago && ended(evidence, Count{.recent = 1, .still = *last.seconds_ago});
   finding.leads_to("A program decided this by its own limits, and not the kernel: memory need not have run out.");
-  if (const std::string prevention = prevention_of(evidence, last); !prevention.empty()) finding.effect += " " + prevention;
-  finding.then("memstatctl events").then("journalctl --since -1h -n 50 -u " + std::string(service_of(last.program)));
-  if (last.program == "systemd-oomd") finding.then("oomctl");
+  if (const std::string prevention = prevention_of(evidence, worst); !prevention.empty()) finding.effect += " " + prevention;
+  finding.then("memstatctl events").then("journalctl --since -1h -n 50 -u " + std::string(service_of(worst.program)));
+  if (worst.program == "systemd-oomd") finding.then("oomctl");
 }
 
 constexpr std::array<std::string_view, 1> kNeeds{kProgramKills};

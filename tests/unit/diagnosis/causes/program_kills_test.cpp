@@ -38,6 +38,25 @@ TEST(ProgramKills, NamesTheProgramTheVictimAndTheReason) {
   EXPECT_EQ(machine.find()[0].effect.find("prevented"), std::string::npos);
 }
 
+TEST(ProgramKills, TheRecentVictimWithTheMostMemoryIsNamed) {
+  EvidenceOfMachine machine;
+  ProgramKillEvidence small = kill_by_earlyoom();
+  small.command = "electron";
+  small.pid = 99;
+  small.bytes = 17 * kMiB;
+  small.seconds_ago = 10;
+  machine.evidence.program_kills = {kill_by_earlyoom(), small};
+  const Finding finding = machine.find().at(0);
+  EXPECT_EQ(finding.headline, "earlyoom killed stress (pid 1234) with 4 GiB");
+  EXPECT_EQ(finding.killed, "stress (pid 1234)");
+  EXPECT_TRUE(finding.facts.at(0).text.ends_with(", the last one by earlyoom of electron (pid 99), 10 s ago"))
+      << finding.facts.at(0).text;
+  machine.evidence.program_kills[0].seconds_ago = 7200;
+  EXPECT_EQ(machine.find().at(0).killed, "electron (pid 99)") << "the other is history";
+  machine.evidence.program_kills[1].seconds_ago = 7100;
+  EXPECT_EQ(machine.find().at(0).killed, "electron (pid 99)") << "the last of those that are history";
+}
+
 TEST(ProgramKills, NamesAGroup) {
   EvidenceOfMachine machine;
   machine.evidence.program_kills = {{.program = "systemd-oomd",
