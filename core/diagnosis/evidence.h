@@ -157,6 +157,7 @@ struct LoggedEvidence {
   std::string subject = {};  ///< the control group, cache or device that the line names; "": none
   std::string line = {};
   bool has_time = true;  ///< false: the log has no time for it, and seconds_ago is 0
+  bool is_of_group = false;  ///< about a control group at its limit, which the line itself need not say
 };
 
 /// Older lines of the kernel's log do not show that something is wrong now.

@@ -134,11 +134,12 @@ void add_outcome(const Evidence& evidence, const KillEvidence& kill, Finding& fi
     return is_after ? line : nullptr;
   };
   const auto add = [&](std::string text) { finding.fact({.text = std::move(text), .source = "linux_kernel_log"}); };
-  // Such a line names no group, but whether it is about one.
+  // Such a line names no group.
   const LoggedEvidence* const exiting = line_after("victim_exiting");
-  if (exiting != nullptr && exiting->line.starts_with("Memory cgroup") == kill.is_of_group)
+  if (exiting != nullptr && exiting->is_of_group == kill.is_of_group)
     add("the kernel then chose " + short_name(exiting->subject) + ", which was already exiting: nothing more was killed");
-  if (!kill.is_of_group && line_after("nobody_to_kill") != nullptr)
+  const LoggedEvidence* const nobody = line_after("nobody_to_kill");
+  if (nobody != nullptr && nobody->is_of_group == kill.is_of_group)
     add("then no process was left that may be killed: nothing more was killed");
   const LoggedEvidence* const unfreed = line_after("reaper_failed");
   if (unfreed != nullptr && unfreed->line.find("pid:" + std::to_string(kill.pid) + " ") != std::string::npos)

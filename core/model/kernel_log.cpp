@@ -135,13 +135,13 @@ void add_other(const LoggedEvent& event, std::string_view victim, LogFieldList& 
 /// oom_score_adj:0"; on EL 7 "), UID 0, total-vm:1kB"; before 2.6.36 ") vsz:1kB, anon-rss:2kB", or no sizes.
 void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   const std::string_view line = event.text;
-  const bool is_of_group =
-      line.starts_with(log_text::kGroupKill) || std::any_of(event.more.begin(), event.more.end(), [](std::string_view more) {
-        return more.starts_with(log_text::kGroupKill) || more.starts_with(log_text::kOldGroupKill) ||
-               more.starts_with(log_text::kOldContext);
-      });
+  const auto has = [&](std::string_view begin) {
+    return line.starts_with(begin) || std::any_of(event.more.begin(), event.more.end(),
+                                                  [&](std::string_view more) { return more.starts_with(begin); });
+  };
+  const bool is_of_group = has(log_text::kGroupKill) || has(log_text::kOldGroupKill) || has(log_text::kOldContext);
   fields.add("scope", is_of_group ? "group" : "machine");
-  if (line.starts_with(log_text::kAskerKill)) fields.add("chosen", "asker");
+  if (has(log_text::kAskerKill)) fields.add("chosen", "asker");
   const std::string_view pid = digits_behind(line, "Killed process ");
   fields.add_number("pid", pid);
   std::size_t end = line.rfind(") total-vm:");
@@ -162,10 +162,20 @@ void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
     if (more.starts_with(log_text::kContext)) add_oom_context(more, fields);
     if (more.starts_with(log_text::kOldContext)) add_old_context(more, fields);
     if (more.starts_with(log_text::kUsage)) add_usage(more, fields);
-    if (more.starts_with(log_text::kMachineKill) || more.starts_with(log_text::kGroupAnnouncement)) add_score(more, fields);
+    for (const std::string_view begin : {log_text::kMachineKill, log_text::kGroupAnnouncement, log_text::kAskerAnnouncement})
+      if (more.starts_with(begin)) add_score(more, fields);
     add_request(more, fields);
   }
   add_other(event, pid, fields);
+}
+
+/// "Out of memory and no killable processes...". Only the lines before it say whether that is about a group at its limit.
+void add_nobody(const LoggedEvent& event, LogFieldList& fields) {
+  const auto* const usage = std::find_if(event.more.begin(), event.more.end(),
+                                         [](std::string_view more) { return more.starts_with(log_text::kUsage); });
+  if (!event.more[0].empty()) fields.add("scope", usage == event.more.end() ? "machine" : "group");
+  if (usage != event.more.end()) add_usage(*usage, fields);
+  for (const std::string_view more : event.more) add_request(more, fields);
 }
 
 /// "COMMAND: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), nodemask=..".
@@ -345,6 +355,7 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add("command", between(line, ", comm: ", ", "));
       fields.add_number("bytes", digits_behind(line, ", bytes: "));
       break;
+    case LogEvent::kNobodyToKill: add_nobody(event, fields); break;
     case LogEvent::kVictimExiting:
       fields.add("scope", line.starts_with("Memory cgroup") ? "group" : "machine");
       fields.add_number("pid", digits_behind(line, ": OOM victim "));

@@ -122,8 +122,8 @@ bool KernelLogBook::keep_for_kill(std::string_view line) {
   if (line.starts_with(log_text::kContext)) return keep(kContextLine);
   if (line.starts_with(log_text::kOldContext)) return keep(kOldContextLine);
   if (line.starts_with(log_text::kUsage)) return keep(kUsageLine);
-  for (const std::string_view begin :
-       {log_text::kMachineKill, log_text::kGroupAnnouncement, log_text::kOldMachineKill, log_text::kOldGroupKill}) {
+  for (const std::string_view begin : {log_text::kMachineKill, log_text::kGroupAnnouncement, log_text::kAskerAnnouncement,
+                                       log_text::kOldMachineKill, log_text::kOldGroupKill}) {
     if (line.starts_with(begin)) return keep(kAnnouncement);
   }
   if (place_behind_name(line, log_text::kInvoked) == std::string_view::npos) return false;
@@ -154,7 +154,8 @@ bool KernelLogBook::keep_task(std::string_view line) {
   return true;
 }
 
-/// The first kill after a request has its lines; more processes of the same group may follow.
+/// The first kill after a request has its lines, or the line that says that there is none; more processes of the same group
+/// may follow.
 void KernelLogBook::add_lines_of_kill(Entry& kill) {
   std::size_t next = 0;
   const bool has_context = is_context_of(before_kill_[kContextLine], kill.text, before_kill_[kAnnouncement]);
@@ -186,7 +187,7 @@ void KernelLogBook::add(LogEvent event, std::optional<std::uint64_t> time_us, st
   entry.time_us = time_us;
   assign_line(entry.text, line);
   for (std::size_t i = 0; i < entry.more.size(); ++i) assign_line(entry.more[i], i < more.size() ? more[i] : "");
-  if (event == LogEvent::kOomKill) add_lines_of_kill(entry);
+  if (event == LogEvent::kOomKill || event == LogEvent::kNobodyToKill) add_lines_of_kill(entry);
 }
 
 void KernelLogBook::write(Buffer& out) const {

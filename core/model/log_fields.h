@@ -64,6 +64,7 @@ inline constexpr std::string_view kGroupAnnouncement = "Memory cgroup out of mem
 inline constexpr std::string_view kOldMachineKill = "Out of memory: kill process ";  // before 2.6.36, like the next
 inline constexpr std::string_view kOldGroupKill = "Memory cgroup out of memory: kill process ";
 inline constexpr std::string_view kAskerKill = "Out of memory (oom_kill_allocating_task): ";
+inline constexpr std::string_view kAskerAnnouncement = "Out of memory (oom_kill_allocating_task): Kill process ";
 inline constexpr std::string_view kInvoked = " invoked oom-killer: ";  // behind a program's name
 
 }  // namespace log_text

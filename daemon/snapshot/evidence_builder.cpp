@@ -483,8 +483,8 @@ ProgramKillEvidence program_kill_of(const LoggedEvent& event) {
 }
 
 /// The control group, cache or device that the line is about.
-std::string subject_of(const LoggedEvent& event) {
-  for (const LogField& field : fields_of(event)) {
+std::string subject_of(const std::vector<LogField>& fields) {
+  for (const LogField& field : fields) {
     for (const std::string_view name :
          {"group", "cache", "device", "port", "table", "zone", "waiter", "socket", "command"}) {
       if (field.name == name) return make_label_text(field.value);
@@ -539,12 +539,17 @@ void EvidenceBuilder::add_event(const LoggedEvent& event, bool is_timed, double 
     if (is_timed) parsed_logs_.kills.back().seconds_ago = at;
   }
   const bool has_time = is_timed && event.has_time;
+  const std::vector<LogField> fields = fields_of(event);
+  const bool is_of_group = std::any_of(fields.begin(), fields.end(), [](const LogField& field) {
+    return field.name == "scope" && field.value == "group";
+  });
   std::erase_if(parsed_logs_.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
   parsed_logs_.logged.push_back({.event = to_string(event.event),
                                  .seconds_ago = has_time ? at : 0,
-                                 .subject = subject_of(event),
+                                 .subject = subject_of(fields),
                                  .line = make_label_text(event.text),
-                                 .has_time = has_time});
+                                 .has_time = has_time,
+                                 .is_of_group = is_of_group});
 }
 
 }  // namespace memstat

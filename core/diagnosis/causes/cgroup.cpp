@@ -136,10 +136,17 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
                     failed > 0   ? Certainty::kConfirmed
                     : is_pressed ? Certainty::kLikely
                                  : Certainty::kPossible,
-                    failed > 0 ? name + " is out of memory " + counted(failed, "time") + ", and nothing in it may be killed"
+                    failed > 0 ? name + " is out of memory, and no process of it is killed"
                                : name + " is nearly full: " + bytes_text(*fixed) + " of " + bytes_text(*group.limit_bytes) +
                                      " cannot be reclaimed");
     finding.refused = failed;
+    if (failed > 0) {
+      finding.fact({.text = "out of memory " + count_text(failed) + " times in " + duration_words(evidence.recent_seconds) +
+                            ", 0 kills",
+                    .source = std::string(kGroupEvents),
+                    .value = failed,
+                    .window_seconds = evidence.recent_seconds});
+    }
     const auto left = headroom(evidence, group.name, "max");
     finding.fact({.text = left ? bytes_text(*left) + " can still be allocated before a process is killed"
                                : percent_text(*fixed / *group.limit_bytes) + " of the limit is program and kernel memory",
@@ -156,8 +163,10 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
     finding.bytes = *group.bytes;
     finding.is_about("memcg", group.name).by("group", group.name);
     finding.leads_to(
-        "Only the rest is left for page cache and new requests. When it is used up, the kernel kills a process of the "
-        "group.");
+        failed > 0 ? "Its processes are protected, or none of them has started yet. Requests beyond the limit fail, or are "
+                     "repeated."
+                   : "Only the rest is left for page cache and new requests. When it is used up, the kernel kills a process "
+                     "of the group.");
     finding.then("cat " + group_file(evidence, group.name, "/memory.stat") + " | head");
   }
 }

@@ -115,7 +115,7 @@ constexpr std::array kLines{
          .event = "percpu_failure",
          .severity = Severity::kNow,
          .headline = "The kernel failed to allocate per-CPU memory",
-         .effect = "A BPF map, a set of nftables, a mount or a control group was refused.",
+         .effect = "What needed it was refused, such as a BPF map, a mount or a control group.",
          .next = "journalctl -k --grep 'percpu: allocation failed' -n 20"},
     Line{.name = "swap_io_error",
          .event = "paging_error",
@@ -390,7 +390,13 @@ bool is_wanted_panic(const LoggedEvidence* last) {
          last->line.find("panic_on_oom is enabled") != std::string::npos;
 }
 
+/// "Out of memory and no killable processes...", of a control group at its limit: the machine need not be short.
+bool is_nobody_in_group(const LoggedEvidence* last) {
+  return last != nullptr && last->event == "nobody_to_kill" && last->is_of_group;
+}
+
 std::string headline_of(const Evidence& evidence, const Line& line, const LoggedEvidence* last) {
+  if (is_nobody_in_group(last)) return "A control group is at its limit, and the kernel may kill no process of it";
   if (is_wanted_panic(last)) return "Memory ran out, and the machine was stopped: vm.panic_on_oom is set";
   if (is_of_expectations(last)) return "A table of expected connections is full";
   constexpr std::string_view kWaiter = "A file system";
@@ -468,6 +474,13 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   if (line.event == "vmalloc_failure" && is_vmalloc_of_much(evidence, last)) {
     finding.rule = &kVmallocOfMuch;
     finding.leads_to("A module or driver asks for more than there is; programs are killed for it.");
+  }
+  if (is_nobody_in_group(last)) {
+    finding.leads_to(
+        "Its processes are protected (oom_score_adj -1000), or none of them has started yet. What they request beyond the "
+        "limit fails, or is repeated.");
+    finding.next.clear();
+    finding.then("journalctl -k --grep 'memory: usage|Memory cgroup stats for|no killable' -n 30");
   }
   if (is_wanted_panic(last)) {
     finding.leads_to("Memory ran out, and vm.panic_on_oom makes the kernel stop the machine instead of killing a process.");

@@ -280,6 +280,42 @@ TEST(KernelLogBook, JoinsTheLinesOfKernelsBefore2636) {
   EXPECT_EQ(fields_of(written.table.events[1])[0].value, "group");
 }
 
+std::string text_of(const LoggedEvent& event) {
+  std::string text;
+  for (const LogField& one : fields_of(event)) text += std::string(one.name) + "=" + one.value + " ";
+  return text;
+}
+
+TEST(KernelLogBook, JoinsTheLinesOfAKillOfTheOneThatAsked) {
+  KernelLogBook book;
+  book.add(record(1, "Out of memory (oom_kill_allocating_task): Kill process 7 (cp) score 9 or sacrifice child"));
+  book.add(record(2, "Killed process 7 (cp) total-vm:9kB, anon-rss:1kB"));
+  const Written written(book);
+  EXPECT_EQ(count_of(written.table, LogEvent::kUnrecognized), 0U);
+  ASSERT_EQ(written.table.size, 1U);
+  const std::string text = text_of(written.table.events[0]);
+  EXPECT_NE(text.find("chosen=asker "), std::string::npos) << text;
+  EXPECT_NE(text.find("score=9 "), std::string::npos) << text;
+}
+
+TEST(KernelLogBook, ThatNobodyMayBeKilledIsOfTheMachineOrOfAGroup) {
+  KernelLogBook book;
+  book.add(record(1, "Out of memory and no killable processes..."));
+  book.add(record(2, "a invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"));
+  book.add(record(3, "memory: usage 8kB, limit 8kB, failcnt 3"));
+  book.add(record(4, "Out of memory and no killable processes..."));
+  book.add(record(5, "a invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"));
+  book.add(record(6, "Out of memory and no killable processes..."));
+  const Written written(book);
+  ASSERT_EQ(written.table.size, 3U);
+  const auto is = [&](std::size_t place, std::string_view words) {
+    return text_of(written.table.events[place]).find(words) != std::string::npos;
+  };
+  EXPECT_FALSE(is(0, "scope=")) << "nothing says it";
+  EXPECT_TRUE(is(1, "scope=group group_bytes=8192 group_limit_bytes=8192 requested_by=a "));
+  EXPECT_TRUE(is(2, "scope=machine requested_by=a "));
+}
+
 TEST(KernelLogBook, AChildThatIsKilledHasTheContextOfItsParent) {
   KernelLogBook book;
   book.add(

@@ -213,7 +213,9 @@ TEST(Cgroup, OutOfMemoryWithNothingToKillFailsNow) {
   EXPECT_EQ(machine.words(), "wasteful cgroup_full");
   machine.evidence.types[0].failures.recent = 1838;
   ASSERT_EQ(machine.words(), "now cgroup_full");
-  EXPECT_EQ(machine.find()[0].headline, "Control group /a is out of memory 1838 times, and nothing in it may be killed");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /a is out of memory, and no process of it is killed");
+  EXPECT_TRUE(machine.find()[0].facts.at(0).text.starts_with("out of memory 1838 times in "));
+  EXPECT_TRUE(machine.find()[0].effect.ends_with("Requests beyond the limit fail, or are repeated."));
 }
 
 }  // namespace

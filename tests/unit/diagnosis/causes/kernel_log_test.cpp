@@ -85,6 +85,17 @@ TEST(KernelLog, AMachineThatIsStoppedOnPurposeHasCandidates) {
   EXPECT_EQ(machine.find()[0].effect.find("oom_score_adj"), std::string::npos);
 }
 
+TEST(KernelLog, AGroupWithoutAVictimIsAtItsLimitAndTheMachineIsNot) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"nobody_to_kill"});
+  machine.evidence.logged = {
+      {.event = "nobody_to_kill", .line = "Out of memory and no killable processes...", .is_of_group = true}};
+  ASSERT_EQ(machine.words(), "now no_victim");
+  EXPECT_EQ(machine.find()[0].headline, "A control group is at its limit, and the kernel may kill no process of it");
+  EXPECT_NE(machine.find()[0].effect.find("or none of them has started yet"), std::string::npos);
+  EXPECT_EQ(machine.find()[0].next.size(), 1U) << "processes of other groups do not matter";
+}
+
 TEST(KernelLog, AVmallocRequestOfMuchMemoryIsWhyProgramsAreKilled) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 1, {"vmalloc_failure"});

@@ -499,12 +499,17 @@ TEST(Kills, HaveWhatTheKernelDidAfterTheLastOne) {
   };
   const std::string exiting = "the kernel then chose java, which was already exiting: nothing more was killed\n";
   const std::string of_group = "Memory cgroup out of memory: OOM victim 9 (java) is already exiting. Skip killing the task";
-  EXPECT_NE(facts_of(true, {line("victim_exiting", 4, of_group)}).find(exiting), std::string::npos);
-  EXPECT_EQ(facts_of(true, {line("victim_exiting", 9, of_group)}).find(exiting), std::string::npos) << "before the kill";
-  EXPECT_EQ(facts_of(false, {line("victim_exiting", 4, of_group)}).find(exiting), std::string::npos) << "of a group";
-  EXPECT_NE(facts_of(false, {line("nobody_to_kill", 4, "Out of memory and no killable processes...")})
-                .find("nothing more was killed"),
-            std::string::npos);
+  const auto of_a_group = [&](std::string_view event, double seconds_ago, std::string text) {
+    LoggedEvidence one = line(event, seconds_ago, std::move(text));
+    one.is_of_group = true;
+    return one;
+  };
+  EXPECT_NE(facts_of(true, {of_a_group("victim_exiting", 4, of_group)}).find(exiting), std::string::npos);
+  EXPECT_EQ(facts_of(true, {of_a_group("victim_exiting", 9, of_group)}).find(exiting), std::string::npos) << "before the kill";
+  EXPECT_EQ(facts_of(false, {of_a_group("victim_exiting", 4, of_group)}).find(exiting), std::string::npos) << "of a group";
+  const std::string nobody = "Out of memory and no killable processes...";
+  EXPECT_NE(facts_of(false, {line("nobody_to_kill", 4, nobody)}).find("nothing more was killed"), std::string::npos);
+  EXPECT_EQ(facts_of(false, {of_a_group("nobody_to_kill", 4, nobody)}).find("nothing more was killed"), std::string::npos);
   const std::string unfreed = "the kernel could not free the victim's memory at once (oom_reaper)\n";
   EXPECT_NE(facts_of(true, {line("reaper_failed", 3, "oom_reaper: unable to reap pid:7 (db)")}).find(unfreed),
             std::string::npos);
