@@ -37,7 +37,8 @@ struct Part {
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
 constexpr std::string_view kOtherWired = "wired_other";
 
-constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
+constexpr std::string_view kBalloonSymptoms[] = {"memory_lost",   "memory_low",     "memory_stalls", "direct_reclaim",
+                                                 "swap_thrash",   "reclaim_thrash", "swap_full"};
 
 /// Locked memory is anonymous as a rule, and says more about it.
 constexpr std::string_view kLockedSymptoms[] = {"anonymous_growth"};
@@ -368,9 +369,9 @@ bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
          bytes > 3 * mapped / entries;
 }
 
-/// The share of the machine's memory. With virtio, Xen and Hyper-V a balloon is not in the total.
+/// The share of the machine's memory. With most drivers a balloon is not in the total; the account has it if it is.
 double share_of(const Evidence& evidence, const Part& part, double bytes) {
-  const bool is_outside = part.name == "balloon_inflated";
+  const bool is_outside = part.name == "balloon_inflated" && evidence.part(part.part).value_or(0) <= 0;
   return is_outside ? bytes / (evidence.total_bytes + bytes) : evidence.share(bytes);
 }
 
@@ -386,6 +387,34 @@ bool has_gained(const Evidence& evidence, const Part& part) {
 bool grows(const Evidence& evidence, const Part& part) {
   const MetricEvidence* const amount = evidence.sample("memstat_accounted_bytes", part.part);
   return amount != nullptr && amount->change.recent > 0;
+}
+
+/// How urgent a large part is, and how certain that it is why memory is short. As urgent as little memory is, if the part
+/// is most of memory.
+struct Urgency {
+  Severity severity;
+  Certainty certainty;
+};
+Urgency urgency_of(const Part& part, double share, double available, bool is_short, bool gained) {
+  constexpr double kMost = 0.5;
+  constexpr double kLow = 0.05;  // like memory_low
+  constexpr double kVeryLow = 0.02;
+  const Severity severity = is_short ? part.severity : Severity::kNotable;
+  if (!part.is_usual && share >= kMost && available < kLow) {
+    return {.severity = std::min(severity, available < kVeryLow ? Severity::kNow : Severity::kWasteful),
+            .certainty = Certainty::kLikely};
+  }
+  const bool is_likely = part.needs_short < 1 && !part.is_usual && (gained || is_short);
+  return {.severity = severity, .certainty = is_likely ? Certainty::kLikely : Certainty::kPossible};
+}
+
+/// Where no caller of vmalloc is known, it may be memory of BPF, such as maps.
+bool may_be_of_bpf(const Evidence& evidence, double bytes) {
+  const InspectionAnswer* const answer = evidence.inspection("bpf");
+  if (answer == nullptr) return true;  // to be asked
+  double all = 0;
+  for (const Holder& one : answer->holders) all += static_cast<double>(one.bytes.value_or(0));
+  return all >= bytes / 3;
 }
 
 void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part, Findings& found) {
@@ -404,15 +433,12 @@ void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part
   const bool gained = has_gained(evidence, part);
   if (share <= part.share && !stands_out && !gained && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
-  const bool is_short = available < part.needs_short;
+  const bool is_short = part.needs_short >= 1 || available < part.needs_short;
   if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
   const bool is_sure = part.share == 0 && grows(evidence, part);  // such a part is 0 on a healthy machine
-  const bool is_likely = part.needs_short < 1 && !part.is_usual && (gained || is_short);
+  const Urgency urgency = urgency_of(part, share, available, is_short, gained);
   Finding& finding =
-      add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
-                  is_sure     ? Certainty::kConfirmed
-                  : is_likely ? Certainty::kLikely
-                              : Certainty::kPossible,
+      add_finding(found, cause, urgency.severity, is_sure ? Certainty::kConfirmed : urgency.certainty,
                   std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(share) + " of all memory");
   finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(*bytes / share),
                 .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
@@ -429,7 +455,7 @@ void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part
                   .value = gain,
                   .window_seconds = evidence.watched_seconds});
   }
-  if (part.needs_short < 1) {
+  if (part.needs_short < 1 && evidence.available_bytes) {
     finding.fact({.text = percent_text(available) + " of memory is available",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
@@ -438,6 +464,7 @@ void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part
   finding.is_about("account", part.part).leads_to(part.effect);
   finding.then(next_step(evidence, part));
   if (caller != nullptr) name_caller(*caller, finding);
+  if (part.name == "vmalloc_large" && caller == nullptr && may_be_of_bpf(evidence, *bytes)) finding.inspection = "bpf";
   if (mount != nullptr) name_mount(*mount, finding);
   if (part.charged != nullptr) name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);
 }

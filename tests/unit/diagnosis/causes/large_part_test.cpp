@@ -101,6 +101,48 @@ TEST(LargePart, ABalloonWhileMemoryIsShort) {
   EXPECT_EQ(machine.words(), "wasteful balloon_inflated");
 }
 
+TEST(LargePart, ABalloonThatIsInTheTotalIsAShareOfIt) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_balloon_bytes", 8 * EvidenceOfMachine::kGiB);
+  machine.part("balloon", 8 * EvidenceOfMachine::kGiB);
+  EXPECT_EQ(machine.find().at(0).headline, "The host has taken back 8 GiB, 50 % of all memory");
+}
+
+TEST(LargePart, ThatIsMostOfShortMemoryIsWhyItIsShort) {
+  EvidenceOfMachine machine;
+  const double total = machine.evidence.total_bytes;
+  machine.part("percpu", 0.6 * total);
+  machine.evidence.available_bytes = 0.04 * total;
+  ASSERT_EQ(machine.words(), "wasteful percpu_large");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U) << "memory_low";
+  machine.evidence.available_bytes = 0.01 * total;
+  EXPECT_EQ(machine.words(), "now percpu_large");
+  machine.evidence.metrics.front().value = 0.3 * total;
+  EXPECT_EQ(machine.words(), "now memory_low") << "it is one of several";
+  machine.evidence.metrics.clear();
+  machine.metric("memstat_balloon_bytes", total);
+  EXPECT_EQ(machine.words(), "now balloon_inflated");
+}
+
+TEST(LargePart, IsNotHiddenByAKernelThatDoesNotReportWhatIsAvailable) {
+  EvidenceOfMachine machine;
+  machine.part("page_tables", 0.06 * machine.evidence.total_bytes);
+  machine.evidence.available_bytes.reset();
+  EXPECT_EQ(machine.words(), "notable page_tables_large");
+}
+
+TEST(LargePart, OfVmallocThatNobodyIsKnownToHaveRequestedMayBeOfBpf) {
+  EvidenceOfMachine machine;
+  machine.part("vmalloc", 0.2 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.find().at(0).inspection, "bpf");
+  InspectionAnswer answer;
+  answer.question = "bpf";
+  answer.holders = {{.name = "map", .bytes = 1 << 20}};
+  machine.evidence.inspections = {answer};
+  EXPECT_EQ(machine.find().at(0).inspection, "") << "BPF has little of it";
+}
+
 TEST(LargePart, LockedOrUnattachedMemoryIsCountedOnlyByTheKernel) {
   struct Counted {
     const char* metric;
