@@ -422,7 +422,9 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
                   .value = evidence.available_bytes});
   }
   finding.bytes = evidence.total_bytes;
-  finding.leads_to("The kernel kills the largest process, which is not always the cause.");
+  finding.leads_to(victim != nullptr && victim->had_asked
+                       ? "The kernel kills the process that asks for memory, which need not be the cause."
+                       : "The kernel kills the largest process, which is not always the cause.");
   if (victim != nullptr) add_outcome(evidence, *victim, finding);
   if (victim != nullptr) add_prevention(prevention_on_machine(evidence, *victim), finding);
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");

@@ -79,6 +79,15 @@ TEST(Kills, ByKswapdAreForPagesThatAreTooYoung) {
   EXPECT_EQ(machine.words(), "notable killed_before");
 }
 
+TEST(Kills, OfTheProcessThatAskedAreNotOfTheLargest) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.evidence.kills = {{.command = "sshd", .constraint = "none", .group = "", .pid = 7, .seconds_ago = 9}};
+  EXPECT_TRUE(machine.find().at(0).effect.starts_with("The kernel kills the largest process"));
+  machine.evidence.kills[0].had_asked = true;
+  EXPECT_TRUE(machine.find().at(0).effect.starts_with("The kernel kills the process that asks for memory"));
+}
+
 TEST(Kills, AGroupThatFoundRoomAgainIsNone) {
   EvidenceOfMachine machine;
   machine.metric("memstat_oom_kills_total", 5);
