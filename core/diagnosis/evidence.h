@@ -156,7 +156,7 @@ struct LoggedEvidence {
   double seconds_ago = 0;
   std::string subject = {};  ///< the control group, cache or device that the line names; "": none
   std::string line = {};
-  bool has_time = true;  ///< false: the log has no time for it, and seconds_ago is 0
+  bool has_time = true;      ///< false: the log has no time for it, and seconds_ago is 0
   bool is_of_group = false;  ///< about a control group at its limit, which the line itself need not say
 };
 

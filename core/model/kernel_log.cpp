@@ -136,8 +136,8 @@ void add_other(const LoggedEvent& event, std::string_view victim, LogFieldList& 
 void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   const std::string_view line = event.text;
   const auto has = [&](std::string_view begin) {
-    return line.starts_with(begin) || std::any_of(event.more.begin(), event.more.end(),
-                                                  [&](std::string_view more) { return more.starts_with(begin); });
+    return line.starts_with(begin) ||
+           std::any_of(event.more.begin(), event.more.end(), [&](std::string_view more) { return more.starts_with(begin); });
   };
   const bool is_of_group = has(log_text::kGroupKill) || has(log_text::kOldGroupKill) || has(log_text::kOldContext);
   fields.add("scope", is_of_group ? "group" : "machine");

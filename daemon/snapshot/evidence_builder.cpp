@@ -540,9 +540,8 @@ void EvidenceBuilder::add_event(const LoggedEvent& event, bool is_timed, double 
   }
   const bool has_time = is_timed && event.has_time;
   const std::vector<LogField> fields = fields_of(event);
-  const bool is_of_group = std::any_of(fields.begin(), fields.end(), [](const LogField& field) {
-    return field.name == "scope" && field.value == "group";
-  });
+  const bool is_of_group = std::any_of(
+      fields.begin(), fields.end(), [](const LogField& field) { return field.name == "scope" && field.value == "group"; });
   std::erase_if(parsed_logs_.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
   parsed_logs_.logged.push_back({.event = to_string(event.event),
                                  .seconds_ago = has_time ? at : 0,

@@ -128,17 +128,16 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
     const bool is_pressed = group.sleeps.recent > 0;
     const double failed = failed_without_kill(evidence, group);
     const std::string name = "Control group " + short_name(group.name, 36);
-    Finding& finding =
-        add_finding(found, cause,
-                    failed > 0   ? Severity::kNow
-                    : is_pressed ? Severity::kWasteful
-                                 : Severity::kNotable,
-                    failed > 0   ? Certainty::kConfirmed
-                    : is_pressed ? Certainty::kLikely
-                                 : Certainty::kPossible,
-                    failed > 0 ? name + " is out of memory, and no process of it is killed"
-                               : name + " is nearly full: " + bytes_text(*fixed) + " of " + bytes_text(*group.limit_bytes) +
-                                     " cannot be reclaimed");
+    Finding& finding = add_finding(found, cause,
+                                   failed > 0   ? Severity::kNow
+                                   : is_pressed ? Severity::kWasteful
+                                                : Severity::kNotable,
+                                   failed > 0   ? Certainty::kConfirmed
+                                   : is_pressed ? Certainty::kLikely
+                                                : Certainty::kPossible,
+                                   failed > 0 ? name + " is out of memory, and no process of it is killed"
+                                              : name + " is nearly full: " + bytes_text(*fixed) + " of " +
+                                                    bytes_text(*group.limit_bytes) + " cannot be reclaimed");
     finding.refused = failed;
     if (failed > 0) {
       finding.fact({.text = "out of memory " + count_text(failed) + " times in " + duration_words(evidence.recent_seconds) +

@@ -109,7 +109,8 @@ constexpr Refusal kRefusals[] = {
     {"threads_full", "threads", "Threads were refused: the table of threads was full", "pthread_create failed with EAGAIN."},
     {"pipes_full", "pipe_buffers", "Pipes were refused: their buffers were full",
      "pipe(2), or the first write to a pipe, failed with ENOMEM. Programs with many pipes hold the buffers.",
-     "sysctl kern.ipc.pipekva kern.ipc.maxpipekva; fstat | grep -w pipe | awk '{print $2}' | sort | uniq -c | sort -rn | head"},
+     "sysctl kern.ipc.pipekva kern.ipc.maxpipekva; fstat | grep -w pipe | awk '{print $2}' | sort | uniq -c | sort -rn | "
+     "head"},
     {"swap_reservation_refused", "", "Memory was refused: swap reservations were at their limit",
      "mmap and fork failed with ENOMEM."},
     {"swap_table_full", "", "The kernel's table of swapped pages was full", "Pages could not be swapped out."},

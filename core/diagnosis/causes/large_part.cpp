@@ -37,8 +37,8 @@ struct Part {
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
 constexpr std::string_view kOtherWired = "wired_other";
 
-constexpr std::string_view kBalloonSymptoms[] = {"memory_lost",   "memory_low",     "memory_stalls", "direct_reclaim",
-                                                 "swap_thrash",   "reclaim_thrash", "swap_full"};
+constexpr std::string_view kBalloonSymptoms[] = {"memory_lost", "memory_low",     "memory_stalls", "direct_reclaim",
+                                                 "swap_thrash", "reclaim_thrash", "swap_full"};
 
 /// Locked memory is anonymous as a rule, and says more about it.
 constexpr std::string_view kLockedSymptoms[] = {"anonymous_growth"};

@@ -45,7 +45,9 @@ TEST(KillWords, HaveTheReasonOfTheKernel) {
   kill.constraint = "cpuset";
   kill.cpuset = "hpc.slice";
   kill.nodes = "1";
-  EXPECT_EQ(decision(kill), "the kernel decided it because it found no memory for httpd (GFP_KERNEL) on the nodes of cpuset hpc.slice (nodes 1)");
+  EXPECT_EQ(
+      decision(kill),
+      "the kernel decided it because it found no memory for httpd (GFP_KERNEL) on the nodes of cpuset hpc.slice (nodes 1)");
   kill.constraint = "memory_policy";
   EXPECT_TRUE(decision(kill).ends_with("on the nodes that a memory policy allows (nodes 1)")) << decision(kill);
   kill.constraint = "none";

@@ -514,7 +514,8 @@ TEST(Kills, HaveWhatTheKernelDidAfterTheLastOne) {
     return one;
   };
   EXPECT_NE(facts_of(true, {of_a_group("victim_exiting", 4, of_group)}).find(exiting), std::string::npos);
-  EXPECT_EQ(facts_of(true, {of_a_group("victim_exiting", 9, of_group)}).find(exiting), std::string::npos) << "before the kill";
+  EXPECT_EQ(facts_of(true, {of_a_group("victim_exiting", 9, of_group)}).find(exiting), std::string::npos)
+      << "before the kill";
   EXPECT_EQ(facts_of(false, {of_a_group("victim_exiting", 4, of_group)}).find(exiting), std::string::npos) << "of a group";
   const std::string nobody = "Out of memory and no killable processes...";
   EXPECT_NE(facts_of(false, {line("nobody_to_kill", 4, nobody)}).find("nothing more was killed"), std::string::npos);

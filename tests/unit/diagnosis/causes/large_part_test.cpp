@@ -138,7 +138,7 @@ TEST(LargePart, OfVmallocThatNobodyIsKnownToHaveRequestedMayBeOfBpf) {
   EXPECT_EQ(machine.find().at(0).inspection, "bpf");
   InspectionAnswer answer;
   answer.question = "bpf";
-  answer.holders = {{.name = "map", .bytes = 1 << 20}};
+  answer.holders.emplace_back().bytes = 1 << 20;
   machine.evidence.inspections = {answer};
   EXPECT_EQ(machine.find().at(0).inspection, "") << "BPF has little of it";
 }
