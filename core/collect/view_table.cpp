@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/mount_sizes.h"
+#include "core/collect/sysctl_list.h"
 
 namespace memstat {
 namespace {
@@ -26,6 +27,7 @@ class Examiner {
   explicit Examiner(KernelView& machine) : machine_(machine) {}
 
   std::string examine() {
+    if (machine_.os() == OperatingSystem::kFreeBsd) return examine_freebsd();
     if (!has("/proc/self/status")) return {};
     const bool has_host_pids = has_kernel_threads() || is_in_first_pid_space();
     if (!has_host_pids) add("pid_namespace");
@@ -37,10 +39,19 @@ class Examiner {
     if (has("/sys/fs/cgroup/cgroup.events")) add("cgroup_namespace");
     if (has_lxcfs()) add("lxcfs");
     if (has("/proc/meminfo") && !machine_.may_read("/proc/zoneinfo")) add("other_kernel");
-    return std::string(kHead) + "\n" + lines_ + std::string(kEnd) + "\n";
+    return table();
   }
 
  private:
+  /// Its /proc, if it is mounted, resembles Linux's.
+  std::string examine_freebsd() {
+    constexpr std::string_view kIsJailed = "security.jail.jailed";
+    if (!machine_.read_sysctl(kIsJailed, bytes_, sizeof(std::uint64_t))) return {};
+    if (sysctl_number(bytes_.view()).value_or(0) != 0) add("jail");
+    return table();
+  }
+
+  [[nodiscard]] std::string table() const { return std::string(kHead) + "\n" + lines_ + std::string(kEnd) + "\n"; }
   void add(std::string_view reason) { lines_.append(kLacks).append(reason) += '\n'; }
 
   /// Valid until the next call.

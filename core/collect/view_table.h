@@ -30,7 +30,7 @@
 
 namespace memstat {
 
-/// Examines the view of a live kernel. "": /proc/self does not exist, so nothing is known.
+/// Examines the view of a live kernel. "": /proc/self (on FreeBSD security.jail.jailed) does not exist, so nothing is known.
 std::string view_table_of(KernelView& machine);
 
 /// Calls `take(reason)` for each line. Returns the offset of the first damaged line, or nothing.

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # CPU performance counters: libcpc, and the source that memstatd counts with.
+if(MEMSTAT_COUNTERS AND CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
+  find_path(PMC_INCLUDE pmc.h)
+  if(NOT PMC_INCLUDE)
+    message(STATUS "pmc.h was not found: libcpc is not built. A base system built WITHOUT_PMC has none")
+    set(MEMSTAT_COUNTERS OFF)
+  endif()
+endif()
 if(MEMSTAT_COUNTERS)
   file(GLOB COUNTER_FILES CONFIGURE_DEPENDS core/counters/*.cpp)
   memstat_library(memstat_counters ${COUNTER_FILES})

@@ -53,7 +53,11 @@ constexpr std::array<Row, kViewReasonCount> kRows{
     Row{.name = "other_kernel",
         .words = "a kernel without /proc/zoneinfo, such as gVisor's",
         .permit = "run it on the host",
-        .lacks = kAllParts}};
+        .lacks = kAllParts},
+    Row{.name = "jail",
+        .words = "jail",
+        .permit = "run it on the host, outside of jails",
+        .lacks = ViewPart::kProcesses | ViewPart::kMounts | ViewPart::kNetwork | ViewPart::kIpc}};
 
 template <typename Visit>
 void for_each_row(const PartialView& view, Visit visit) {

@@ -41,8 +41,9 @@ enum class ViewReason : std::uint8_t {
   kCgroupNamespace,  ///< /sys/fs/cgroup is a group below the root
   kLxcfs,
   kOtherKernel,  ///< a program that imitates Linux, such as gVisor
+  kJail,         ///< FreeBSD's security.jail.jailed
 };
-inline constexpr std::size_t kViewReasonCount = 9;
+inline constexpr std::size_t kViewReasonCount = 10;
 
 /// "pid_namespace": the label of memstat_partial_view and the word in recordings.
 std::string_view to_string(ViewReason reason);

@@ -3,6 +3,7 @@
 #include "core/collect/view_table.h"
 #include "core/model/partial_view.h"
 #include "core/query.h"
+#include "tests/support/prepared_kernel_view.h"
 #include "tests/support/process_kernel.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
@@ -137,6 +138,16 @@ TEST(LinuxView, WithoutProcNothingIsKnown) {
   ProcessKernel kernel;
   EXPECT_EQ(view_table_of(kernel), "");
   EXPECT_TRUE(fails(ViewTable().open_on(kernel), ErrorCode::kNotPresent));
+}
+
+TEST(ViewOfFreeBsd, IsPartialInAJailWhateverProcHas) {
+  PreparedKernelView kernel(OperatingSystem::kFreeBsd);
+  kernel.contents["/proc/self/status"] = {"memstatctl 812 811 ttyu0 810\n"};
+  EXPECT_EQ(view_table_of(kernel), "");
+  kernel.contents["security.jail.jailed"] = {std::string(4, '\0')};
+  EXPECT_EQ(view_table_of(kernel), "view 1\nend\n");
+  kernel.contents["security.jail.jailed"] = {std::string("\1\0\0\0", 4)};
+  EXPECT_EQ(view_table_of(kernel), "view 1\nlacks jail\nend\n");
 }
 
 using LiveView = LiveSource<source>;
