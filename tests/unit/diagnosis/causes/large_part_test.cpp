@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/evidence.h"
