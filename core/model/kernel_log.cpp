@@ -202,6 +202,18 @@ void add_bounce_buffers(std::string_view line, LogFieldList& fields) {
   fields.add_number("used_slots", digits_behind(line, ", used "));
 }
 
+void add_slab_failure(const LoggedEvent& event, LogFieldList& fields) {
+  fields.add("gfp", between_last(event.text, "(", ")"));
+  fields.add("cache", between(event.more[0], "cache: ", ", object size:"));
+  fields.add_number("object_bytes", digits_behind(event.more[0], ", object size: "));
+}
+
+void add_vmalloc_failure(std::string_view line, LogFieldList& fields) {
+  for (const std::string_view before : {" for size ", ": vmalloc error: size ", "vmalloc: allocation failure: "})
+    fields.add_number("bytes", digits_behind(line, before));
+  fields.add_number("bytes", digits_behind(between(line, "vmalloc: allocation failure, allocated ", ""), " of "));
+}
+
 /// "XFS: COMMAND(12) possible memory allocation deadlock size 65552 in kmem_alloc (mode:0x250)"; "COMMAND: page allocation
 /// stalls for 10000ms, order:0".
 void add_waiting(std::string_view line, LogFieldList& fields) {
@@ -333,16 +345,8 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
     case LogEvent::kOomKill: add_oom_kill(event, fields); break;
     case LogEvent::kProgramKill: add_program_kill(event, fields); break;
     case LogEvent::kPageAllocationFailure: add_page_failure(line, fields); break;
-    case LogEvent::kSlabAllocationFailure:
-      fields.add("gfp", between_last(line, "(", ")"));
-      fields.add("cache", between(event.more[0], "cache: ", ", object size:"));
-      fields.add_number("object_bytes", digits_behind(event.more[0], ", object size: "));
-      break;
-    case LogEvent::kVmallocFailure:
-      for (const std::string_view before : {" for size ", ": vmalloc error: size ", "vmalloc: allocation failure: "})
-        fields.add_number("bytes", digits_behind(line, before));
-      fields.add_number("bytes", digits_behind(between(line, "vmalloc: allocation failure, allocated ", ""), " of "));
-      break;
+    case LogEvent::kSlabAllocationFailure: add_slab_failure(event, fields); break;
+    case LogEvent::kVmallocFailure: add_vmalloc_failure(line, fields); break;
     case LogEvent::kBounceBuffersFull: add_bounce_buffers(line, fields); break;
     case LogEvent::kAllocationWaits: add_waiting(line, fields); break;
     case LogEvent::kHugePagesRefused:
