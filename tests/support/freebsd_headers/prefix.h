@@ -35,4 +35,7 @@
 #undef linux
 #define __FreeBSD__ FREEBSD_RELEASE
 
-extern "C" int getpeereid(int, uid_t*, gid_t*);  // of <unistd.h>
+extern "C" {  // of <unistd.h>
+int getpeereid(int, uid_t*, gid_t*);
+void setproctitle(const char*, ...);
+}
