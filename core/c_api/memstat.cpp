@@ -32,8 +32,9 @@ static_assert(
     ALLOCATOR_CMA == static_cast<int>(Allocator::kCma) && ALLOCATOR_ZSWAP == static_cast<int>(Allocator::kZswap) &&
     ALLOCATOR_MEMCG == static_cast<int>(Allocator::kMemcg) && ALLOCATOR_SOCKET == static_cast<int>(Allocator::kSocket) &&
     ALLOCATOR_TABLE == static_cast<int>(Allocator::kTable) && ALLOCATOR_PROCESS == static_cast<int>(Allocator::kProcess) &&
-    ALLOCATOR_KMALLOC_SITE == static_cast<int>(Allocator::kKmallocSite));
-static_assert(memstat::kAllocatorCount == ALLOCATOR_KMALLOC_SITE + 1, "memstat.h names every allocator");
+    ALLOCATOR_KMALLOC_SITE == static_cast<int>(Allocator::kKmallocSite) &&
+    ALLOCATOR_JAIL == static_cast<int>(Allocator::kJail));
+static_assert(memstat::kAllocatorCount == ALLOCATOR_JAIL + 1, "memstat.h names every allocator");
 static_assert(MEMSTAT_ERROR_KVM_SHORTREAD == static_cast<int>(ErrorCode::kKvmShortRead) &&
               MEMSTAT_ERROR_NOTPRESENT == static_cast<int>(ErrorCode::kNotPresent) &&
               MEMSTAT_ERROR_IO == static_cast<int>(ErrorCode::kIo) &&

@@ -64,6 +64,7 @@
 #define ALLOCATOR_TABLE 13        /* bounded kernel tables: files, inodes, processes, ... */
 #define ALLOCATOR_PROCESS 14      /* configured user processes */
 #define ALLOCATOR_KMALLOC_SITE 15 /* Linux functions that allocate slab memory */
+#define ALLOCATOR_JAIL 16         /* FreeBSD jails */
 #define ALLOCATOR_ANY 255         /* for memstat_mtl_find only */
 
 /* Errors of a list (memstat_mtl_geterror). */

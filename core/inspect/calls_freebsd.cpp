@@ -11,12 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/kernel/rctl_call.h"
 
 namespace memstat {
 namespace {
@@ -24,21 +24,6 @@ namespace {
 /// The name may contain any byte, including a newline.
 void add_amount(std::uint64_t bytes, std::uint64_t count, std::string_view name, Buffer& out) {
   out.append(std::to_string(bytes) + " " + std::to_string(count) + " " + make_label_text(name) + "\n");
-}
-
-constexpr std::size_t kMaxAnswer = std::size_t{1} << 20U;
-
-/// The answer of rctl_get_rules(2) or rctl_get_racct(2) to `filter`, one entry per line.
-template <typename Call>
-Result<std::string> ask_rctl(Call call, std::string_view name, const std::string& filter) {
-  std::string answer(std::size_t{4} << 10U, '\0');
-  while (call(filter.c_str(), filter.size() + 1, answer.data(), answer.size()) != 0) {
-    if (errno != ERANGE || answer.size() >= kMaxAnswer) return system_error(name, errno);
-    answer.resize(4 * answer.size());
-  }
-  answer.resize(std::strlen(answer.c_str()));
-  std::replace(answer.begin(), answer.end(), ',', '\n');
-  return answer;
 }
 
 /// The value of a line "name=value".
@@ -85,7 +70,7 @@ Result<void> TmpfsMountsTable::read(Buffer& out) {
 Result<void> ResourceLimitsTable::read(Buffer& out) {
   out.clear();
   const auto rules = ask_rctl(&::rctl_get_rules, "rctl_get_rules", "::");
-  if (!rules) return rules.error().system_errno == ENOSYS ? Result<void>() : rules.error();
+  if (!rules) return rules.error().code == ErrorCode::kNotPresent ? Result<void>() : rules.error();
   std::string_view rest = *rules;
   std::string subject;
   std::string used;

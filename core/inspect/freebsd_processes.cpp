@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 
 namespace memstat {
@@ -17,6 +18,35 @@ std::optional<std::uint64_t> read_sysctl_number(KernelView& view, std::string_vi
   Buffer bytes;
   return view.read_sysctl(name, bytes, sizeof(std::uint64_t)) ? sysctl_number(bytes.view()) : std::nullopt;
 }
+
+/// Names of jails, read when the first is asked for.
+class JailNames {
+ public:
+  explicit JailNames(KernelView& view) : view_(view) {}
+
+  std::string name_of(std::uint32_t number) {
+    if (!is_read_) read();
+    const auto found = names_.find(number);
+    return found != names_.end() ? found->second : std::to_string(number);
+  }
+
+ private:
+  void read() {
+    constexpr std::string_view kJails = "security.jail.list";
+    is_read_ = true;
+    Buffer bytes;
+    if (!view_.read_sysctl(kJails, bytes, 0)) return;
+    // Of an unknown structure, numbers are shown.
+    static_cast<void>(for_each_jail(kJails, bytes.view(), [&](const ExportedJail& jail) {
+      names_[jail.number] = make_label_text(jail.name);
+      return true;
+    }));
+  }
+
+  KernelView& view_;
+  bool is_read_ = false;
+  std::map<std::uint32_t, std::string> names_;
+};
 
 /// The kernel does not report how many processes it hides: that is the number of all processes minus the visible ones.
 void count_hidden(Inspector& inspector, std::uint64_t seen) {
@@ -36,13 +66,14 @@ Result<ProcessHolders> exported_processes(Inspector& inspector, const std::funct
   Buffer bytes;
   if (auto read = inspector.view().read_sysctl(kProcesses, bytes, 0); !read) return read.error();
   ProcessHolders processes;
+  JailNames jails(inspector.view());
   auto walked = for_each_process(kProcesses, bytes.view(), [&](const ExportedProcess& process) {
     if (!inspector.take_read()) return false;
     Holder& holder = processes[process.pid];
     holder.pid = process.pid;
     holder.command = process.command;
     holder.user = std::to_string(process.uid);
-    if (process.jail != 0) holder.group = "jail " + std::to_string(process.jail);
+    if (process.jail != 0) holder.group = "jail " + jails.name_of(process.jail);
     if (visit != nullptr) visit(process);
     return true;
   });

@@ -136,6 +136,11 @@ class KernelView {
     return system_error(prefix, ENOENT);
   }
 
+  /// What the kernel counts for a jail and its limits, with the kernel's words: a line "cputime=0,memoryuse=4096,..."
+  /// (rctl_get_racct(2)), then one for each rule, "maxproc:deny=20" (rctl_get_rules(2)). FreeBSD only. Errors: kNotPresent
+  /// if it does not count (kern.racct.enable), kPermission for all but root, kIo if there is no such jail.
+  virtual Result<void> read_jail_counts(std::string_view jail, Buffer& /*out*/) { return system_error(jail, ENOENT); }
+
   /// Opens a source's table on this machine. For a capture: checks that it has the table.
   virtual Result<void> open_table(std::string_view source, TextTableSource& /*table*/) {
     return system_error(source, ENOENT);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <sys/param.h>
+#include <sys/rctl.h>
 #include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
@@ -21,6 +22,7 @@
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
 #include "core/kernel/live_view.h"
+#include "core/kernel/rctl_call.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/sysctl_mib_cache.h"
 #include "core/kernel/sysctl_read.h"
@@ -147,6 +149,23 @@ class FreeBsdKernelView final : public LiveKernelView {
     }
     if (names.empty()) return system_error(prefix, ENOENT, "there is no sysctl below it");
     std::sort(names.begin(), names.end());
+    return {};
+  }
+
+  Result<void> read_jail_counts(std::string_view jail, Buffer& out) override {
+    const std::string subject = "jail:" + std::string(jail) + ":";
+    const auto counts = ask_rctl(&::rctl_get_racct, "rctl_get_racct", subject, ',');
+    if (!counts) return counts.error();
+    const auto rules = ask_rctl(&::rctl_get_rules, "rctl_get_rules", subject);
+    if (!rules) return rules.error();
+    out.assign(*counts);
+    std::string_view rest = *rules;
+    for (std::string_view rule; next_line(rest, rule);) {
+      if (!rule.starts_with(subject)) continue;
+      out.append("\n");
+      out.append(rule.substr(subject.size()));
+    }
+    out.append("\n");
     return {};
   }
 

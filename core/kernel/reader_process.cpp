@@ -468,6 +468,10 @@ Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::
   return left.empty() ? Result<void>() : data_error(prefix, bytes.size(), "the last name has no end");
 }
 
+Result<void> ReaderView::read_jail_counts(std::string_view jail, Buffer& out) {
+  return jail_counts_ != nullptr ? jail_counts_->read(jail, out) : KernelView::read_jail_counts(jail, out);
+}
+
 Result<void> ReaderView::open_table(std::string_view /*source*/, TextTableSource& table) { return table.open_on(*this); }
 Result<void> ReaderView::read_table(std::string_view /*source*/, TextTableSource& table, Buffer& out) {
   return table.read_on(*this, out);

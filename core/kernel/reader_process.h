@@ -21,10 +21,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
 #include "core/base/result.h"
+#include "core/kernel/jail_counts.h"
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/read_channel.h"
 
@@ -115,8 +117,12 @@ class ReaderView final : public KernelView {
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
+  Result<void> read_jail_counts(std::string_view jail, Buffer& out) override;
   Result<void> open_table(std::string_view source, TextTableSource& table) override;
   Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
+
+  /// Counts of jails come through `counts`, if the kernel has any for them. Call before other threads read.
+  void get_jail_counts_from(std::shared_ptr<JailCounts> counts) { jail_counts_ = std::move(counts); }
 
   /// Memory and start time of this process, which a sandbox may hide. The other fields are meaningless. 0: no longer known.
   [[nodiscard]] ProcessStats process_stats() const;
@@ -136,6 +142,7 @@ class ReaderView final : public KernelView {
   std::size_t served_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // channels in use, from the first
   ReaderFacts facts_;
   std::string release_;
+  std::shared_ptr<JailCounts> jail_counts_;
 };
 
 }  // namespace memstat

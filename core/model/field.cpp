@@ -154,9 +154,9 @@ const FieldDescription<CpuField>& description(CpuField field) { return kCpuField
 const FieldDescription<NodeField>& description(NodeField field) { return kNodeFields[static_cast<std::size_t>(field)]; }
 
 std::string_view to_string(Allocator allocator) {
-  constexpr std::string_view kNames[] = {"unknown", "malloc", "uma",     "slab",        "vmalloc", "call_site",
-                                         "page",    "percpu", "hugetlb", "cma",         "zswap",   "memcg",
-                                         "socket",  "table",  "process", "kmalloc_site"};
+  constexpr std::string_view kNames[] = {"unknown", "malloc", "uma",     "slab",         "vmalloc", "call_site",
+                                         "page",    "percpu", "hugetlb", "cma",          "zswap",   "memcg",
+                                         "socket",  "table",  "process", "kmalloc_site", "jail"};
   static_assert(std::size(kNames) == kAllocatorCount);
   const auto number = static_cast<std::size_t>(allocator);
   return kNames[number < kAllocatorCount ? number : 0];

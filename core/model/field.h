@@ -30,8 +30,9 @@ enum class Allocator : std::uint8_t {
   kTable = 13,        ///< bounded kernel tables: files, inodes, processes, ...
   kProcess = 14,      ///< configured user processes
   kKmallocSite = 15,  ///< Linux functions that allocate slab memory (allocation events)
+  kJail = 16,         ///< FreeBSD jails
 };
-inline constexpr std::size_t kAllocatorCount = 16;  ///< highest number + 1
+inline constexpr std::size_t kAllocatorCount = 17;  ///< highest number + 1
 
 /// Whether free objects that are kept for reuse count against the type's limit. They do for uma(9) zones: uma_zone_set_max
 /// bounds the items imported from the keg (sys/vm/uma_core.c, uz_items). All other limits bound objects in use.

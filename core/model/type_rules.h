@@ -17,13 +17,14 @@ constexpr bool fails_routinely(Allocator allocator, std::string_view type) {
   return allocator == Allocator::kUma && (type.ends_with(" Bucket") || type == "vm pgcache" || type == "vmem btag");
 }
 
-/// Whether the type's memory also appears, in parts, under other types: page zones, control groups, processes, address
-/// space.
+/// Whether the type's memory also appears, in parts, under other types: page zones, control groups, processes, jails,
+/// address space.
 constexpr bool is_container(Allocator allocator, std::string_view type) {
   switch (allocator) {
     case Allocator::kPage:
     case Allocator::kMemcg:
-    case Allocator::kProcess: return true;
+    case Allocator::kProcess:
+    case Allocator::kJail: return true;
     // The memory that contains malloc and uma, and reservations of memory and swap.
     case Allocator::kTable: return type == "kmem" || type == "kernel_address_space" || type == "swap_reservations";
     // Zones that contain malloc's types, and zones of other zones' items.

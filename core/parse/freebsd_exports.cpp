@@ -13,11 +13,13 @@ struct KinfoProc {
   static constexpr std::size_t kSize = 1088;  // KINFO_PROC_SIZE; ki_structsize, an int
   static constexpr std::size_t kPidAt = 72;
   static constexpr std::size_t kUidAt = 168;
+  static constexpr std::size_t kSizeAt = 256;      // ki_size
   static constexpr std::size_t kResidentAt = 264;  // ki_rssize
   static constexpr std::size_t kFlagAt = 368;
   static constexpr std::size_t kCommandAt = 447;
   static constexpr std::size_t kCommandRoom = 20;
   static constexpr std::size_t kJailAt = 592;
+  static constexpr std::size_t kThreadsAt = 596;
   static constexpr std::uint64_t kKernelFlag = 4;  // P_KPROC, sys/sys/proc.h
 };
 
@@ -27,6 +29,18 @@ struct Xfile {
   static constexpr std::size_t kUidAt = 12;
   static constexpr std::size_t kTypeAt = 32;
   static constexpr std::size_t kObjectAt = 56;  // xf_data
+};
+
+/// Its addresses follow it: of 4 bytes, then of 16.
+struct Xprison {
+  static constexpr std::size_t kSize = 1560;
+  static constexpr std::uint32_t kVersion = 3;  // XPRISON_VERSION
+  static constexpr std::size_t kNumberAt = 4;
+  static constexpr std::size_t kStateAt = 8;
+  static constexpr std::uint32_t kAlive = 1;  // PRISON_STATE_ALIVE
+  static constexpr std::size_t kNameAt = 1296;
+  static constexpr std::size_t kNameRoom = 256;
+  static constexpr std::size_t kAddressesAt = 1552;
 };
 
 /// struct xsocket (sys/sys/socketvar.h), which is part of each record of a socket.
@@ -78,7 +92,9 @@ ExportedProcess read_process(std::string_view record) {
           .jail = load<std::uint32_t>(record, KinfoProc::kJailAt),
           .command = command.substr(0, command.find('\0')),
           .is_kernel = (load<std::uint64_t>(record, KinfoProc::kFlagAt) & KinfoProc::kKernelFlag) != 0,
-          .resident = load<std::uint64_t>(record, KinfoProc::kResidentAt)};
+          .resident = load<std::uint64_t>(record, KinfoProc::kResidentAt),
+          .address_space = load<std::uint64_t>(record, KinfoProc::kSizeAt),
+          .threads = load<std::uint32_t>(record, KinfoProc::kThreadsAt)};
 }
 
 ExportedFile read_file_record(std::string_view record) {
@@ -111,6 +127,29 @@ Result<void> for_each_file(std::string_view name, std::string_view bytes, const 
   for (std::size_t at = 0; at < bytes.size(); at += Xfile::kSize) {
     if (auto known = check_structure<std::uint64_t>(name, bytes, at, Xfile::kSize); !known) return known;
     if (!take(read_file_record(bytes.substr(at, Xfile::kSize)))) break;
+  }
+  return {};
+}
+
+Result<void> for_each_jail(std::string_view name, std::string_view bytes, const TakeExported<ExportedJail>& take) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    if (bytes.size() - at < Xprison::kSize) return data_error(name, at, "the data ends early");
+    const auto version = load<std::uint32_t>(bytes, at);
+    if (version != Xprison::kVersion) {
+      return data_error(name, at, "the kernel's structure of version " + std::to_string(version) + " is not known",
+                        ErrorCode::kVersion);
+    }
+    const std::string_view record = bytes.substr(at, Xprison::kSize);
+    const std::string_view text = record.substr(Xprison::kNameAt, Xprison::kNameRoom);
+    const ExportedJail jail{.number = load<std::uint32_t>(record, Xprison::kNumberAt),
+                            .name = text.substr(0, text.find('\0')),
+                            .is_alive = load<std::uint32_t>(record, Xprison::kStateAt) == Xprison::kAlive};
+    const std::uint64_t addresses = 4 * std::uint64_t{load<std::uint32_t>(record, Xprison::kAddressesAt)} +
+                                    16 * std::uint64_t{load<std::uint32_t>(record, Xprison::kAddressesAt + 4)};
+    at += Xprison::kSize;
+    if (addresses > bytes.size() - at) return data_error(name, at, "the data ends early");
+    at += addresses;
+    if (!take(jail)) break;
   }
   return {};
 }

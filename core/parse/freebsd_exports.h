@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tables that FreeBSD's kernel exports as arrays of C structures, for programs of the same release: processes
-// (kern.proc.proc, struct kinfo_proc, sys/sys/user.h), descriptors (kern.file, struct xfile, sys/sys/file.h), and sockets
-// (*.pcblist, struct xtcpcb, xinpcb and xunpcb, sys/netinet/tcp_var.h, in_pcb.h, sys/sys/unpcb.h). Each structure begins
-// with its own size, by which it is recognized. On 64-bit kernels, the layouts are the same from 12.0 to 15.0.
+// (kern.proc.proc, struct kinfo_proc, sys/sys/user.h), descriptors (kern.file, struct xfile, sys/sys/file.h), sockets
+// (*.pcblist, struct xtcpcb, xinpcb and xunpcb, sys/netinet/tcp_var.h, in_pcb.h, sys/sys/unpcb.h), and jails
+// (security.jail.list, struct xprison, sys/sys/jail.h). Each structure begins with its own size, a jail's with a version, by
+// which it is recognized. On 64-bit kernels, the layouts are the same from 12.0 to 15.0.
 //
 // Kernel addresses only serve to join the tables. They are never shown or stored.
 #pragma once
@@ -18,10 +19,18 @@ namespace memstat {
 struct ExportedProcess {
   std::uint64_t pid = 0;
   std::uint32_t uid = 0;
-  std::uint32_t jail = 0;      ///< 0: none.
-  std::string_view command;    ///< Borrowed; the kernel truncates it to 19 bytes.
-  bool is_kernel = false;      ///< A kernel process, which has no memory of its own.
-  std::uint64_t resident = 0;  ///< Pages.
+  std::uint32_t jail = 0;           ///< 0: none.
+  std::string_view command;         ///< Borrowed; the kernel truncates it to 19 bytes.
+  bool is_kernel = false;           ///< A kernel process, which has no memory of its own.
+  std::uint64_t resident = 0;       ///< Pages.
+  std::uint64_t address_space = 0;  ///< B.
+  std::uint32_t threads = 0;
+};
+
+struct ExportedJail {
+  std::uint32_t number = 0;
+  std::string_view name;  ///< Borrowed. Of a jail within a jail "OUTER.INNER".
+  bool is_alive = false;  ///< False: it has no processes any more, and something, such as a connection, still refers to it.
 };
 
 /// Type of a descriptor, DTYPE_* of sys/sys/file.h.
@@ -52,6 +61,7 @@ using TakeExported = std::function<bool(const Record&)>;  ///< Returns false to 
 /// kData if the bytes end early; both with the offset.
 Result<void> for_each_process(std::string_view name, std::string_view bytes, const TakeExported<ExportedProcess>& take);
 Result<void> for_each_file(std::string_view name, std::string_view bytes, const TakeExported<ExportedFile>& take);
+Result<void> for_each_jail(std::string_view name, std::string_view bytes, const TakeExported<ExportedJail>& take);
 
 enum class SocketTable : std::uint8_t { kTcp, kUdp, kLocal };
 /// The table begins and ends with another structure (struct xinpgen, xunpgen). Without the last one, it is truncated.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/process/helpers.h"
 
+#include <unistd.h>
+
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/source.h"
@@ -107,11 +110,34 @@ KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
     : log_(log),
       metrics_(metrics),
       process_(log, metrics, LogLevel::kError,
-               "the process that reads the kernel is gone: memstatd exits with status 1 and must be restarted") {}
+               "the process that reads the kernel is gone: memstatd exits with status 1 and must be restarted"),
+      counter_(log, metrics, LogLevel::kWarning,
+               "the process that asks for the counts of jails is gone: their figures are sums over processes until memstatd "
+               "is restarted") {}
 
 void KernelReader::start(const Config& config) {
+  launch_counter();
   if (const Result<void> made = launch(config); !made)
     log_.warning(to_string(made.error()) + "; memstatd reads the kernel itself, without a sandbox");
+}
+
+void KernelReader::launch_counter() {
+  auto machine = make_live_kernel_view();
+  Buffer is_counted;
+  if (!machine || ::geteuid() != 0 || !(*machine)->read_sysctl("kern.racct.enable", is_counted, 1)) return;
+  if (is_counted.view().find_first_not_of('\0') == std::string_view::npos) return;
+  HelperOptions options{.user = {}, .sandbox = false, .name = "memstatd-jails", .gives_up_first = false};
+  options.serve = [](int socket) {
+    auto live = make_live_kernel_view();
+    if (live) serve_jail_counts(socket, **live);
+  };
+  auto process = HelperProcess::start(options);
+  if (!process) {
+    log_.warning(to_string(process.error()) + "; the figures of jails are sums over their processes");
+    return;
+  }
+  jail_counts_ = std::make_shared<JailCounts>(process->take_socket());
+  counter_.keep(*std::move(process));
 }
 
 Result<void> KernelReader::launch(const Config& config) {
@@ -139,6 +165,7 @@ Result<void> KernelReader::launch(const Config& config) {
     return view.error();
   }
   view_ = *std::move(view);
+  view_->get_jail_counts_from(jail_counts_);
   metrics_.process_stats_by(std::make_unique<StatsByReader>(view_));
   return {};
 }
@@ -156,6 +183,7 @@ Result<void> KernelReader::seal() {
 }
 
 bool KernelReader::watch() {
+  counter_.watch(jail_counts_ != nullptr && jail_counts_->is_alive());
   process_.watch(view_ != nullptr && view_->is_alive());
   return !is_lost();
 }

@@ -125,7 +125,8 @@ inline constexpr bool kSandboxWantsReader = true;
 inline constexpr bool kSandboxWantsReader = false;
 #endif
 
-/// The process that reads the kernel. Thread safety: start() and seal() before threads exist, then watch() in one thread;
+/// The process that reads the kernel, and one that stays root for what the kernel tells nobody else: the counts of jails, if
+/// it keeps any (kern.racct.enable). Thread safety: start() and seal() before threads exist, then watch() in one thread;
 /// is_lost() in any.
 class KernelReader : NotCopyable {
  public:
@@ -142,17 +143,20 @@ class KernelReader : NotCopyable {
   /// fatal.
   Result<void> seal();
   [[nodiscard]] pid_t number() const { return process_.number(); }
-  /// Call when a child has exited. Reports the loss once, and then returns false.
+  /// Call when a child has exited. Reports the loss once, and then, if it is not that of the counts of jails, returns false.
   bool watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 
  private:
   Result<void> launch(const Config& config);
+  void launch_counter();
 
   Log& log_;
   SelfMetrics& metrics_;
   WatchedHelper process_;
+  WatchedHelper counter_;
   std::shared_ptr<ReaderView> view_;
+  std::shared_ptr<JailCounts> jail_counts_;
 };
 
 }  // namespace memstat

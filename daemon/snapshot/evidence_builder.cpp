@@ -55,7 +55,7 @@ std::string_view keep_text(std::string& texts, std::string_view escaped) {
 /// Whether causes examine types of this allocator regardless of size.
 bool is_always_evidence(Allocator allocator) {
   constexpr Allocator kAlways[] = {Allocator::kTable, Allocator::kMemcg, Allocator::kSocket, Allocator::kHugetlb,
-                                   Allocator::kCma,   Allocator::kZswap, Allocator::kPage};
+                                   Allocator::kCma,   Allocator::kZswap, Allocator::kPage,   Allocator::kJail};
   return std::find(std::begin(kAlways), std::end(kAlways), allocator) != std::end(kAlways);
 }
 

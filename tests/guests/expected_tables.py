@@ -358,6 +358,41 @@ def view(table, _):
             table.unknown(line)
 
 
+# What rctl(8) counts of a jail, by the metric that has it; FIGURES are figures of its type.
+FIGURES = {"memoryuse": "bytes", "maxproc": "objects", "vmemoryuse": "address_space_bytes"}
+RESOURCES = {"swapuse": "bytes", "memorylocked": "bytes", "shmsize": "bytes", "openfiles": "objects", "nthr": "objects", "pseudoterminals": "objects"}
+
+
+def jails(table, _):
+    """Jails in the words of rctl(8), each with the rules that follow it."""
+    if table.lines[0] != "jails 1":
+        table.unknown(table.lines[0])
+    found, limits = {}, {}
+    counted = 0
+    for line in table.lines[1:]:
+        word, _, rest = line.partition(" ")
+        if word == "jail":
+            by, amounts, name = rest.split(" ", 2)
+            counted += by == "racct"
+            amounts = dict(one.split("=") for one in amounts.split(","))
+            found[name] = {FIGURES[each]: int(amount) for each, amount in amounts.items() if each in FIGURES}
+            for each, metric in RESOURCES.items():
+                table.add(f"memstat_jail_{metric}", int(amounts[each]) if each in amounts else None, jail=name, resource=each)
+        elif word == "rule":
+            resource, action, amount = re.fullmatch(r"(\w+):(\w+)=(\d+)", rest).groups()
+            limits.setdefault((name, resource, action), []).append(int(amount))
+        else:
+            table.unknown(line)
+    for (name, resource, action), amounts in limits.items():
+        table.add("memstat_jail_limit", min(amounts), jail=name, resource=resource, action=action)
+        if resource in ("memoryuse", "maxproc") and action == "deny":
+            found[name]["limit_" + FIGURES[resource]] = min(amounts)
+    for name, figures in found.items():
+        table.add.type("jail", name, **figures)
+    table.add("memstat_jails", len(found))
+    table.add("memstat_jails_counted", counted if counted == len(found) else None)
+
+
 # How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
 LOG_LINES = {"oom_kill": "((Memory cgroup out|Out) of memory: )?Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
              "slab_allocation_failure": "SL[UA]B: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error|vmap allocation|vmalloc_node", "conntrack_full": "nf_conntrack: ",
@@ -379,6 +414,7 @@ FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a th
                      "pipes_full": r"kern\.ipc\.maxpipekva exceeded", "accept_queue_full": "sonewconn: pcb .*: Listen queue overflow: ",
                      "swap_full": r"swap_pager: out of swap space|swp_pager_getswapspace\(\d+\): failed",
                      "swap_table_full": "swap (blk|pctrie) zone exhausted, ", "swap_reservation_refused": r"uid \d+, pid \d+: swap reservation ",
+                     "cache_leaked": r"Freed UMA keg \(.*\) was not empty",
                      "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - ",
                      "unrecognized": "(?i).*(out of memory|allocat|table full|overflow)"}
 # Of programs, behind their names (src/oom of systemd, kill.c of earlyoom, nohang, BaseKillPlugin.cpp of oomd, pkg/kubelet/eviction).
@@ -386,7 +422,7 @@ SERVICE_LOG_LINES = {"program_kill": "systemd-oomd: (Killed|Marked) /|earlyoom: 
                                      "|oomd: Trying to kill /|kubelet: .*evicted successfully"}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
            "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_service_log": service_log,
-           "linux_tmpfs": tmpfs, "linux_view": view}
+           "linux_tmpfs": tmpfs, "linux_view": view, "freebsd_jail": jails}
 
 
 def tables(texts, add, cpus, page_size):

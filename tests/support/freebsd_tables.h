@@ -37,10 +37,24 @@ inline std::string exported_process(std::uint32_t pid, std::string_view command,
       .put<std::int32_t>(0, 1088)
       .put(72, pid)
       .put<std::uint32_t>(168, 1000 + pid)
+      .put<std::uint64_t>(256, 1000)
       .put(264, resident)
       .put(368, flags)
       .text(447, command)
       .put(592, jail)
+      .put<std::uint32_t>(596, 2)
+      .bytes();
+}
+
+/// struct xprison, and that many addresses of IPv4.
+inline std::string exported_jail(std::uint32_t number, std::string_view name, std::uint32_t state = 1,
+                                 std::uint32_t addresses = 0) {
+  return BytesOfStructure(1560 + 4 * std::size_t{addresses})
+      .put<std::uint32_t>(0, 3)
+      .put(4, number)
+      .put(8, state)
+      .text(1296, name)
+      .put(1552, addresses)
       .bytes();
 }
 

@@ -15,7 +15,7 @@
 namespace memstat {
 
 /// Thread safety: none.
-class SysctlKernel final : public KernelView {
+class SysctlKernel : public KernelView {
  public:
   void set_u32(std::string_view name, std::uint32_t value) { set(name, bytes_of(value)); }
   void set_u64(std::string_view name, std::uint64_t value) { set(name, bytes_of(value)); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/base/text.h"
@@ -33,6 +34,11 @@ constexpr std::array kResources{
     Resource{.resource = "swapuse", .things = "swap", .effect = "mmap fails with ENOMEM.", .is_bytes = true},
     Resource{.resource = "shmsize", .things = "System V segments", .effect = "shmget fails with ENOMEM.", .is_bytes = true}};
 
+constexpr std::string_view kJailsCounted = "memstat_jails_counted";
+constexpr std::string_view kJailLimit = "memstat_jail_limit";
+constexpr std::string_view kJailAmounts[] = {"memstat_jail_bytes", "memstat_jail_objects"};
+constexpr std::string_view kJail = "jail ";
+
 /// One without words of its own is shown as rctl(8) names it.
 Resource resource_of(std::string_view name) {
   const auto* const known =
@@ -49,11 +55,33 @@ std::string amount_of(const Holder& row) {
   return resource.is_bytes ? things + " " + amount : amount + " " + things;
 }
 
+/// What the jail has of that resource.
+std::optional<double> used_by_jail(const Evidence& evidence, std::string_view jail, std::string_view resource) {
+  const TypeEvidence* const type = evidence.type(Allocator::kJail, jail);
+  if (resource == "memoryuse") return type == nullptr ? std::nullopt : type->bytes;
+  if (resource == "maxproc") return type == nullptr ? std::nullopt : type->objects;
+  for (const std::string_view metric : kJailAmounts) {
+    for (const MetricEvidence& one : evidence.samples(metric)) {
+      if (one.labels[0] == jail && one.labels[1] == resource) return one.value;
+    }
+  }
+  return std::nullopt;
+}
+
 double share_of(const Holder& row) { return static_cast<double>(*row.count) / static_cast<double>(*row.limit); }
 
-/// `rows`: of one subject, the fullest first.
-void add_subject(const std::vector<const Holder*>& rows, const InspectionAnswer& answer, const Cause& cause,
-                 Findings& found) {
+/// Rows of one subject, the fullest first.
+using Rows = std::vector<const Holder*>;
+using Subjects = std::map<std::string_view, Rows>;
+
+/// A row that may be examined, if it is near its limit.
+void take_row(const Holder& row, Subjects& subjects) {
+  const bool is_near = row.count && row.limit.value_or(0) != 0 && share_of(row) >= kNearShare;
+  if (is_near && row.group.find(' ') != std::string::npos) subjects[row.group].push_back(&row);
+}
+
+/// `answer`: where the rows are from; nullptr: metrics.
+void add_subject(const Rows& rows, const InspectionAnswer* answer, const Cause& cause, Findings& found) {
   const bool is_full = share_of(*rows.front()) >= kFullShare;
   const std::string_view subject = rows.front()->group;
   const std::size_t kind = subject.find(' ');
@@ -66,37 +94,69 @@ void add_subject(const std::vector<const Holder*>& rows, const InspectionAnswer&
                                  is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
   for (const Holder* row : rows) {
     finding.fact({.text = std::string(row->name) + ": " + percent_text(share_of(*row)) + " of its limit",
-                  .source = std::string(kGroupLimits),
+                  .source = std::string(answer != nullptr ? kGroupLimits : kJailLimit),
                   .value = static_cast<double>(*row->count),
                   .limit = static_cast<double>(*row->limit)});
   }
-  add_share(answer, finding);
+  if (answer != nullptr) add_share(*answer, finding);
   finding.by(subject.substr(0, kind), subject.substr(kind + 1)).leads_to(resource_of(rows.front()->name).effect);
   finding.then("rctl -hu " + shell_word(std::string(subject.substr(0, kind)) + ":" + std::string(subject.substr(kind + 1))))
-      .then("memstatctl who group-limits");
+      .then(answer != nullptr ? "memstatctl who group-limits" : "memstatctl who processes");
+}
+
+void add_subjects(Subjects& subjects, const InspectionAnswer* answer, const Cause& cause, Findings& found) {
+  for (auto& [subject, rows] : subjects) {
+    std::stable_sort(rows.begin(), rows.end(), [](const Holder* a, const Holder* b) { return share_of(*a) > share_of(*b); });
+    add_subject(rows, answer, cause, found);
+  }
+}
+
+/// memstatd has them at each poll, so those of the inspection are not needed.
+void look_at_jails(const Evidence& evidence, const Cause& cause, Findings& found) {
+  std::vector<Holder> limits;
+  for (const MetricEvidence& limit : evidence.samples(kJailLimit)) {
+    const auto used = used_by_jail(evidence, limit.labels[0], limit.labels[1]);
+    if (limit.labels[2] != "deny" || !used || *used < 0 || limit.value < 1) continue;
+    Holder& row = limits.emplace_back();
+    row.group = std::string(kJail) + std::string(limit.labels[0]);
+    row.name = limit.labels[1];
+    row.count = static_cast<std::uint64_t>(*used);
+    row.limit = static_cast<std::uint64_t>(limit.value);
+  }
+  Subjects subjects;
+  for (const Holder& row : limits) take_row(row, subjects);
+  add_subjects(subjects, nullptr, cause, found);
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const InspectionAnswer* const answer = evidence.inspection(kGroupLimits.substr(4));
   if (answer == nullptr) return;
-  std::map<std::string_view, std::vector<const Holder*>> subjects;
+  Subjects subjects;
   for (const Holder& row : answer->holders) {
-    const bool is_near = row.count && row.limit.value_or(0) != 0 && share_of(row) >= kNearShare;
-    if (is_near && row.group.find(' ') != std::string::npos) subjects[row.group].push_back(&row);
+    if (!row.group.starts_with(kJail) || !evidence.has(kJailsCounted)) take_row(row, subjects);
   }
-  for (auto& [subject, rows] : subjects) {
-    std::stable_sort(rows.begin(), rows.end(), [](const Holder* a, const Holder* b) { return share_of(*a) > share_of(*b); });
-    add_subject(rows, *answer, cause, found);
-  }
+  add_subjects(subjects, answer, cause, found);
 }
 
 constexpr std::string_view kNeeds[] = {kGroupLimits};
-constexpr std::array kCauses{Cause{.name = "resource_limit_full",
-                                   .looks_for = "A jail, user or login class has reached a limit of rctl(8).",
-                                   .system = CauseSystem::kFreeBsd,
-                                   .needs = kNeeds,
-                                   .runbook = "MemstatUserQuota",
-                                   .look = look}};
+constexpr std::string_view kUses[] = {kJailsCounted};
+constexpr std::string_view kNeedsOfJails[] = {kJailsCounted};
+constexpr std::string_view kUsesOfJails[] = {kJailLimit, kJailAmounts[0], kJailAmounts[1]};
+constexpr std::array kCauses{
+    Cause{.name = "resource_limit_full",
+          .looks_for = "A user, a login class or, where memstatd cannot count it, a jail has reached a limit of rctl(8).",
+          .system = CauseSystem::kFreeBsd,
+          .needs = kNeeds,
+          .uses = kUses,
+          .runbook = "MemstatUserQuota",
+          .look = look},
+    Cause{.name = "jail_limit_full",
+          .looks_for = "A jail has reached a limit of rctl(8).",
+          .system = CauseSystem::kFreeBsd,
+          .needs = kNeedsOfJails,
+          .uses = kUsesOfJails,
+          .runbook = "MemstatUserQuota",
+          .look = look_at_jails}};
 
 }  // namespace
 extern constinit const std::span<const Cause> causes = kCauses;

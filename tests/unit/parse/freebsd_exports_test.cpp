@@ -88,6 +88,12 @@ TEST(FreeBsdExports, FieldsAreWhereTheKernelHasThem) {
     EXPECT_TRUE(one.is_kernel);
     return true;
   }));
+  std::string jails;
+  ASSERT_TRUE(for_each_jail("", exported_jail(1, "www", 1, 2) + exported_jail(2, "www.db", 2), [&](const ExportedJail& one) {
+    jails += std::to_string(one.number) + " " + std::string(one.name) + (one.is_alive ? " alive; " : " dying; ");
+    return true;
+  }));
+  EXPECT_EQ(jails, "1 www alive; 2 www.db dying; ");
   const std::string socket =
       exported_socket(SocketTable::kTcp, {.object = 5, .waiting = 1, .unread = 2, .unsent = 3, .is_v6 = true});
   ASSERT_TRUE(

@@ -152,7 +152,7 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
   EXPECT_EQ(
       refusal({"slap"}, {}, {}),
       "no allocator is called \"slap\"; did you mean \"slab\"? There are: malloc, uma, slab, vmalloc, call_site, page, "
-      "percpu, hugetlb, cma, zswap, memcg, socket, table, process, kmalloc_site");
+      "percpu, hugetlb, cma, zswap, memcg, socket, table, process, kmalloc_site, jail");
   EXPECT_EQ(
       refusal({"uma"}, {"nope-nope"}, {}),
       "no listed type is called \"nope-nope\"; there are: b, a. The keys filters, min_bytes and series_limit decide which "

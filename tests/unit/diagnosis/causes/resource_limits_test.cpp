@@ -34,5 +34,41 @@ TEST(ResourceLimits, AreOneFindingForEachSubject) {
   EXPECT_EQ(found[1].effect, "Requests for more fail.");
 }
 
+/// What memstatd has of two jails at each poll: j1 has all its processes, j2 may have as many open files as it likes.
+void add_jails(EvidenceOfMachine& machine) {
+  machine.metric("memstat_jails_counted", 2);
+  TypeEvidence& j1 = machine.type(Allocator::kJail, "j1");
+  j1.bytes = 1 << 20;
+  j1.objects = 20;
+  machine.metric("memstat_jail_limit", 20, {"j1", "maxproc", "deny"});
+  machine.metric("memstat_jail_limit", 64 << 20, {"j1", "memoryuse", "deny"});
+  machine.metric("memstat_jail_limit", 10, {"j2", "openfiles", "log"});
+  machine.metric("memstat_jail_limit", 0, {"j2", "nthr", "deny"});
+  machine.metric("memstat_jail_limit", 5, {"j2", "nsem", "deny"});
+  machine.metric("memstat_jail_objects", 95, {"j2", "openfiles"});
+  machine.metric("memstat_jail_objects", 7, {"j2", "nthr"});
+}
+
+TEST(ResourceLimits, OfJailsThatMemstatdCountsNeedNoInspection) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "jail_limit_full")) << "the kernel does not count";
+  add_jails(machine);
+  ASSERT_EQ(machine.words(), "now jail_limit_full");
+  EXPECT_EQ(machine.find()[0].headline, "Jail j1 is at its limit: 20 of 20 processes");
+  machine.metric("memstat_jail_limit", 100, {"j2", "openfiles", "deny"});
+  ASSERT_EQ(machine.words(), "now jail_limit_full, notable jail_limit_full");
+  EXPECT_EQ(machine.find()[1].headline, "Jail j2 is near its limit: 95 of 100 open files");
+}
+
+TEST(ResourceLimits, OfAJailAreSaidOnce) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  add_jails(machine);
+  InspectionAnswer answer;
+  answer.question = "group-limits";
+  answer.holders = {row("jail j1", "maxproc", 20, 20), row("user 1001", "maxproc", 20, 20)};
+  machine.evidence.inspections = {answer};
+  EXPECT_EQ(machine.words(), "now resource_limit_full, now jail_limit_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::resource_limits
