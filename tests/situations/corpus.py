@@ -28,7 +28,7 @@ SUFFIX = '.tar.zst'
 class Situation:
     """A situation with a capture."""
     label: dict
-    half: str     # A to H: provoked, P to V: public reports, edited
+    half: str     # A to H: provoked, P to W: public reports, edited
     kernel: str   # of a guest, or public, or edited
     is_calm: bool
     capture: pathlib.Path
