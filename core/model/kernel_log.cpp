@@ -57,6 +57,8 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "huge_pages_refused",
                                                                       "commit_refused",
                                                                       "victim_exiting",
+                                                                      "memory_error_corrected",
+                                                                      "time_wait_full",
                                                                       "unrecognized"};
 
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";

@@ -66,9 +66,11 @@ enum class LogEvent : std::uint8_t {
   kAllocationWaits,  ///< A file system or a program repeats an allocation that does not succeed.
   kCmaFailure,
   kHugePagesRefused,
-  kCommitRefused,  ///< Overcommit refused a program memory.
-  kVictimExiting,  ///< The chosen process was exiting already, so nothing was killed.
-  kUnrecognized,   ///< A line of no known wording that says that memory could not be had.
+  kCommitRefused,         ///< Overcommit refused a program memory.
+  kVictimExiting,         ///< The chosen process was exiting already, so nothing was killed.
+  kMemoryErrorCorrected,  ///< Reported by the hardware, and corrected, as a rule.
+  kTimeWaitFull,
+  kUnrecognized,  ///< A line of no known wording that says that memory could not be had.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kUnrecognized) + 1;
 /// All but those from kProcessesFull to kProgramKill, which only FreeBSD or programs log.

@@ -26,6 +26,9 @@ struct Line {
   /// The kind of the subject in the line, such as "group"; a "slab" becomes the finding's subject.
   std::string_view names = {};
   bool is_state = false;  ///< it lasts after the line, which matters however old it is
+  /// Text of the lines that mean this; "": any line of the event. Such rows precede the others of their event.
+  std::string_view inside = {};
+  bool is_of_group = false;  ///< only lines about a control group at its limit
 };
 constexpr std::array kLines{
     Line{.name = "page_allocation_failed",
@@ -52,12 +55,33 @@ constexpr std::array kLines{
          .headline = "The kernel found defective memory",
          .effect = "Programs that use these pages were killed, or will be.",
          .next = "journalctl -k --grep 'Memory failure|hardware error' -n 40"},
+    Line{.name = "memory_error",
+         .event = "memory_error_corrected",
+         .severity = Severity::kNotable,
+         .headline = "The hardware reported errors, which are corrected ones of memory as a rule",
+         .effect = "Corrected errors do no harm. A memory module whose errors go on should be replaced.",
+         .next = "journalctl -k --grep 'EDAC|hardware error' -n 40; grep . /sys/devices/system/edac/mc/mc*/*e_count"},
     Line{.name = "memory_error_injected",
          .event = "memory_error_injected",
          .severity = Severity::kNotable,
          .headline = "A program injected memory errors: no memory module is defective",
          .effect = "The pages are set aside until a reboot. Tests of the kernel do that, such as stress-ng.",
          .next = "journalctl -k --grep 'Injecting memory failure|Memory failure' -n 40"},
+    Line{.name = "no_victim",
+         .event = "nobody_to_kill",
+         .severity = Severity::kNow,
+         .headline = "A control group is at its limit, and the kernel may kill no process of it",
+         .effect = "Its processes are protected (oom_score_adj -1000), or none of them has started yet. What they request "
+                   "beyond the limit fails, or is repeated.",
+         .next = "journalctl -k --grep 'memory: usage|Memory cgroup stats for|no killable' -n 30",
+         .is_of_group = true},
+    Line{.name = "no_victim",
+         .event = "nobody_to_kill",
+         .severity = Severity::kNow,
+         .headline = "Memory ran out, and the machine was stopped: vm.panic_on_oom is set",
+         .effect = "The kernel stops the machine instead of killing a process.",
+         .next = "sysctl vm.panic_on_oom kernel.panic",
+         .inside = "panic_on_oom is enabled"},
     Line{.name = "no_victim",
          .event = "nobody_to_kill",
          .severity = Severity::kNow,
@@ -128,7 +152,7 @@ constexpr std::array kLines{
          .event = "audit_full",
          .severity = Severity::kNow,
          .headline = "The queue of audit records is full: records are lost",
-         .effect = "Programs wait in audited system calls: auditd reads too slowly, or not at all.",
+         .effect = "The program that reads them is too slow, or there is none. Audited system calls may wait.",
          .next = "auditctl -s"},
     Line{.name = "module_leak",
          .event = "cache_leaked",
@@ -175,6 +199,13 @@ constexpr std::array kLines{
     Line{.name = "refused_in_log",
          .event = "conntrack_full",
          .severity = Severity::kNow,
+         .headline = "A table of expected connections is full",
+         .effect = "A helper's connections (FTP, SIP), or those of full-cone NAT, fail.",
+         .next = "sysctl net.netfilter.nf_conntrack_expect_max",
+         .inside = "expectation table"},
+    Line{.name = "refused_in_log",
+         .event = "conntrack_full",
+         .severity = Severity::kNow,
          .headline = "Packets were dropped: a conntrack table is full",
          .effect = "New connections fail, perhaps in another network namespace.",
          .next = "journalctl -k --grep 'table full' -n 10",
@@ -197,6 +228,15 @@ constexpr std::array kLines{
          .next = "journalctl -k --grep 'file-max' -n 10",
          .table = "files",
          .is = "open_files_full"},
+    Line{.name = "refused_in_log",
+         .event = "neighbours_full",
+         .severity = Severity::kNow,
+         .headline = "Packets were dropped: a table of IPv6 neighbours is full",
+         .effect = "New neighbours cannot be reached.",
+         .next = "journalctl -k --grep 'neighbou?r table overflow' -n 10",
+         .table = "arp_cache",
+         .is = "neighbours6_full",
+         .inside = "ndisc_cache"},
     Line{.name = "refused_in_log",
          .event = "neighbours_full",
          .severity = Severity::kNow,
@@ -228,6 +268,14 @@ constexpr std::array kLines{
          .effect = "New destinations are unreachable, perhaps in another network namespace.",
          .next = "sysctl net.ipv6.route.max_size",
          .table = "routes"},
+    Line{.name = "refused_in_log",
+         .event = "time_wait_full",
+         .severity = Severity::kNotable,
+         .headline = "TCP's table of connections in TIME-WAIT is full",
+         .effect = "Further connections skip TIME-WAIT, so that late segments may disturb a new connection.",
+         .next = "sysctl net.ipv4.tcp_max_tw_buckets; ss -s",
+         .table = "tcp_time_wait",
+         .is = "time_wait_full"},
     Line{.name = "refused_in_log",
          .event = "syn_queue_full",
          .severity = Severity::kNotable,
@@ -367,38 +415,22 @@ std::optional<double> vmalloc_bytes(const LoggedEvidence* last) {
   return std::nullopt;
 }
 
-/// Whether pages were missing for the request, and no range of addresses, and it alone is a large part of memory: the kernel
-/// kills programs while it looks for them.
+/// Whether pages were missing for the request, and no range of addresses.
+bool is_vmalloc_of_pages(const LoggedEvidence& last) {
+  return last.line.find(", allocated ") != std::string::npos ||
+         last.line.find("failed to allocate pages") != std::string::npos;
+}
+
+/// Whether it lacked pages and alone is a large part of memory: the kernel kills programs while it looks for them.
 bool is_vmalloc_of_much(const Evidence& evidence, const LoggedEvidence* last) {
   constexpr double kMuch = 1ULL << 30;  // if the size of memory is unknown
   constexpr double kMuchShare = 0.25;
   const auto bytes = vmalloc_bytes(last);
   if (!bytes) return false;
-  const bool is_of_pages = last->line.find(", allocated ") != std::string::npos ||
-                           last->line.find("failed to allocate pages") != std::string::npos;
-  return is_of_pages && *bytes >= (evidence.total_bytes > 0 ? kMuchShare * evidence.total_bytes : kMuch);
-}
-
-/// Of connections that a helper or full-cone NAT expects. Its limit is another than that of the table of connections.
-bool is_of_expectations(const LoggedEvidence* last) {
-  return last != nullptr && last->event == "conntrack_full" && last->line.find("expectation table") != std::string::npos;
-}
-
-/// "Kernel panic - not syncing: Out of memory: system-wide panic_on_oom is enabled".
-bool is_wanted_panic(const LoggedEvidence* last) {
-  return last != nullptr && last->event == "nobody_to_kill" &&
-         last->line.find("panic_on_oom is enabled") != std::string::npos;
-}
-
-/// "Out of memory and no killable processes...", of a control group at its limit: the machine need not be short.
-bool is_nobody_in_group(const LoggedEvidence* last) {
-  return last != nullptr && last->event == "nobody_to_kill" && last->is_of_group;
+  return is_vmalloc_of_pages(*last) && *bytes >= (evidence.total_bytes > 0 ? kMuchShare * evidence.total_bytes : kMuch);
 }
 
 std::string headline_of(const Evidence& evidence, const Line& line, const LoggedEvidence* last) {
-  if (is_nobody_in_group(last)) return "A control group is at its limit, and the kernel may kill no process of it";
-  if (is_wanted_panic(last)) return "Memory ran out, and the machine was stopped: vm.panic_on_oom is set";
-  if (is_of_expectations(last)) return "A table of expected connections is full";
   constexpr std::string_view kWaiter = "A file system";
   if (line.event == "unrecognized" && last != nullptr) return "The kernel's log: " + cut_text(last->line, kMaxHeadline - 30);
   if (line.event == "allocation_waits" && last != nullptr && !last->subject.empty())
@@ -443,8 +475,7 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   const LoggedEvidence* const newest = evidence.any_line(line.event);
   const LoggedEvidence* const last = recent > 0 || line.is_state ? newest : evidence.last_line(line.event);
   if (recent <= 0 && last == nullptr) return;
-  const bool is_other_table = is_of_expectations(last);
-  if ((!line.table.empty() && !is_other_table && is_seen_full(evidence, line.table)) || is_injected(evidence, line)) return;
+  if ((!line.table.empty() && is_seen_full(evidence, line.table)) || is_injected(evidence, line)) return;
   const auto ago = recent > 0                          ? ended(evidence, events->change)
                    : last != nullptr && last->has_time ? std::optional(last->seconds_ago)
                                                        : std::nullopt;
@@ -453,9 +484,7 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
                                  recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
                                  cut_text(headline_of(evidence, line, last), kMaxHeadline - when.size()) + when);
   add_log_facts(evidence, last, recent, finding);
-  const bool is_of_version_6 = last != nullptr && last->subject == "ndisc_cache";
-  const std::string_view known_as = is_other_table ? "" : is_of_version_6 ? "neighbours6_full" : line.is;
-  if (const Cause* const known = find_cause(known_as); known != nullptr) {
+  if (const Cause* const known = find_cause(line.is); known != nullptr) {
     finding.cause = known->name;
     finding.rule = known;
     finding.inspection = known->inspection;
@@ -466,35 +495,35 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
     if (line.names == "slab") finding.is_about("slab", last->subject);
     if (!line.names.empty() && line.names != "slab") finding.by(line.names, last->subject);
   }
-  finding.leads_to(is_other_table ? "A helper's connections (FTP, SIP), or those of full-cone NAT, fail." : line.effect)
-      .then("memstatctl events")
-      .then(is_other_table ? "sysctl net.netfilter.nf_conntrack_expect_max" : line.next);
+  finding.leads_to(line.effect).then("memstatctl events").then(line.next);
   if (const auto order = order_of(last); order && line.event == last->event)
     explain_pages(evidence, *order, last->line, finding);
   if (line.event == "vmalloc_failure" && is_vmalloc_of_much(evidence, last)) {
     finding.rule = &kVmallocOfMuch;
     finding.leads_to("A module or driver asks for more than there is; programs are killed for it.");
-  }
-  if (is_nobody_in_group(last)) {
+  } else if (vmalloc_bytes(last) && line.event == last->event && !is_vmalloc_of_pages(*last)) {
     finding.leads_to(
-        "Its processes are protected (oom_score_adj -1000), or none of them has started yet. What they request beyond the "
-        "limit fails, or is repeated.");
-    finding.next.clear();
-    finding.then("journalctl -k --grep 'memory: usage|Memory cgroup stats for|no killable' -n 30");
-  }
-  if (is_wanted_panic(last)) {
-    finding.leads_to("Memory ran out, and vm.panic_on_oom makes the kernel stop the machine instead of killing a process.");
-    finding.next.clear();
-    finding.then("sysctl vm.panic_on_oom kernel.panic");
+        "As a rule it lacked addresses, which free memory does not help: on 32-bit machines those of the kernel, "
+        "on others those of modules and compiled BPF programs.");
   }
   const bool is_of_slab = line.event == "slab_allocation_failure" && last != nullptr;
   if (const std::string_view group = is_of_slab ? group_of_cache(last->subject) : std::string_view(); !group.empty())
     be_about_kernel_limit(evidence, group, finding);
 }
 
+/// Whether the event's last line is of the row's kind.
+bool is_of_row(const Evidence& evidence, const Line& line) {
+  if (line.inside.empty() && !line.is_of_group) return true;
+  const LoggedEvidence* const last = evidence.any_line(line.event);
+  return last != nullptr && last->line.find(line.inside) != std::string::npos && (!line.is_of_group || last->is_of_group);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  // Lines with one name are adjacent.
+  // Lines with one name are adjacent, and of those, lines of one event.
+  std::string_view done;
   for (std::size_t row = cause.row; row < kLines.size() && kLines[row].name == cause.name; ++row) {
+    if (kLines[row].event == done || !is_of_row(evidence, kLines[row])) continue;
+    done = kLines[row].event;
     look_at_line(evidence, cause, kLines[row], found);
   }
 }

@@ -60,7 +60,7 @@ TEST(KernelLog, KeepsLinesOfNoKnownWordingThatSayThatMemoryCouldNotBeHad) {
   for (const char* line : {"usb 1-1: out of memory", "xyz: Allocation failed",
                            "a name of a program that no kernel lets be so long as this one is, or longer "
                            "still than that: page allocation failure: order:1",
-                           "dm-7: Cannot allocate memory for mirror", "TCP: time wait bucket table overflow",
+                           "dm-7: Cannot allocate memory for mirror", "xyz: table overflow",
                            "audit: comm=\"Out of memory: Killed process 1 (x)\""}) {
     EXPECT_EQ(event_named(line), "unrecognized") << line;
   }
@@ -106,7 +106,11 @@ TEST(KernelLog, KnowsTheLinesOfKernelsAndTheirFields) {
       {"TCP: request_sock_TCP: Possible SYN flooding on port [::]:80. Sending cookies.", "syn_queue_full port=[::]:80"},
       {"Route cache is full: consider increasing sysctl net.ipv6.route.max_size.", "routes_full"},
       {"Memory failure: 0x1234: recovery action for dirty LRU page: Recovered", "memory_error"},
-      {"EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:0 slot:0)", "memory_error"},
+      {"EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:0 slot:0)", "memory_error_corrected"},
+      {"EDAC MC0: 1 UE memory read error on CPU_SrcID#0 (channel:0 slot:0)", "memory_error"},
+      {"mce: [Hardware Error]: Machine check events logged", "memory_error_corrected"},
+      {"audit: audit_backlog=4097 > audit_backlog_limit=4096", "audit_full"},
+      {"TCP: time wait bucket table overflow", "time_wait_full"},
       {"{2}[Hardware Error]:   section_type: memory error", "memory_error"},
       {"page_pool_release_retry() stalled pool shutdown: id 4, 12 inflight 60 sec", "page_pool_stalled pages=12"},
       {"net_ratelimit: 12 callbacks suppressed", "suppressed function=net_ratelimit lines=12"},

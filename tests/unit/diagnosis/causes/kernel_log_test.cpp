@@ -93,7 +93,7 @@ TEST(KernelLog, AGroupWithoutAVictimIsAtItsLimitAndTheMachineIsNot) {
   ASSERT_EQ(machine.words(), "now no_victim");
   EXPECT_EQ(machine.find()[0].headline, "A control group is at its limit, and the kernel may kill no process of it");
   EXPECT_NE(machine.find()[0].effect.find("or none of them has started yet"), std::string::npos);
-  EXPECT_EQ(machine.find()[0].next.size(), 1U) << "processes of other groups do not matter";
+  EXPECT_TRUE(machine.find()[0].next.at(1).starts_with("journalctl")) << "processes of other groups do not matter";
 }
 
 TEST(KernelLog, AVmallocRequestOfMuchMemoryIsWhyProgramsAreKilled) {
@@ -111,6 +111,9 @@ TEST(KernelLog, AVmallocRequestOfMuchMemoryIsWhyProgramsAreKilled) {
   EXPECT_NE(words_of("vmap allocation for size 37806080 failed: use vmalloc=<size>").find("machine_oom_kill"),
             std::string::npos)
       << "a range of addresses was missing";
+  machine.evidence.metrics.pop_back();
+  EXPECT_NE(machine.find().at(0).effect.find("lacked addresses"), std::string::npos);
+  machine.moved("memstat_oom_kills_total", 1);
   EXPECT_NE(words_of("vmalloc: allocation failure, allocated 4096 of 8192 bytes").find("machine_oom_kill"),
             std::string::npos);
 }
@@ -125,6 +128,24 @@ TEST(KernelLog, AFullTableOfExpectationsIsNotThatOfConnections) {
   EXPECT_EQ(machine.find()[0].headline, "A table of expected connections is full");
   machine.limited(Allocator::kTable, "conntrack", 995, 1000);
   EXPECT_EQ(machine.words(), "now refused_in_log, now conntrack_full") << "both are full";
+}
+
+TEST(KernelLog, ATableOfIpv6NeighboursIsAnother) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 9, {"neighbours_full"});
+  machine.evidence.logged = {{.event = "neighbours_full", .line = "neighbour: arp_cache: neighbor table overflow!"}};
+  EXPECT_EQ(machine.words(), "now neighbours_full");
+  machine.evidence.logged[0].line = "neighbour: ndisc_cache: neighbor table overflow!";
+  EXPECT_EQ(machine.words(), "now neighbours6_full");
+}
+
+TEST(KernelLog, CorrectedErrorsDoNoHarm) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 2, {"memory_error_corrected"});
+  ASSERT_EQ(machine.words(), "notable memory_error");
+  EXPECT_EQ(machine.find()[0].effect.find("killed"), std::string::npos);
+  machine.moved("memstat_kernel_log_events_total", 1, {"memory_error"});
+  EXPECT_EQ(machine.words(), "now memory_error, notable memory_error");
 }
 
 TEST(KernelLog, PastFindingsComeAfterCurrentOnes) {
