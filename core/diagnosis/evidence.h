@@ -126,6 +126,7 @@ struct KillEvidence {
   bool is_requested = false;               ///< by a person or a program (SysRq f), not for lack of memory
   std::string requested_by = {};           ///< the program whose allocation led to the kill; "": not in the log
   std::string gfp = {};                    ///< the flags of that allocation
+  double piece_bytes = 0;                  ///< its size, if it is more than a page, which must be in one piece; 0: a page
   double limit_bytes = 0;                  ///< of the group at its limit; 0: not in the log
   std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
   bool is_of_fault = false;                ///< for a page fault that got no memory, of which the kernel knows no more

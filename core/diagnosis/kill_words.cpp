@@ -44,7 +44,8 @@ std::string reason_of(const KillEvidence& kill) {
   if (is_of_young_pages(kill)) return "kswapd found no pages older than min_ttl_ms (MGLRU)";
   if (kill.is_of_fault) return "a page fault got no memory (gfp_mask 0x0), of which the kernel logs no more";
   const std::string asker = kill.requested_by.empty() ? std::string("a request") : short_name(kill.requested_by);
-  return "it found no memory for " + asker + (kill.gfp.empty() ? std::string() : " (" + cut_text(kill.gfp, 60) + ")") +
+  const std::string what = kill.piece_bytes > 0 ? bytes_text(kill.piece_bytes) + " in one piece" : std::string("memory");
+  return "it found no " + what + " for " + asker + (kill.gfp.empty() ? std::string() : " (" + cut_text(kill.gfp, 60) + ")") +
          " on " + place_of(kill);
 }
 

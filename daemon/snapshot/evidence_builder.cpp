@@ -432,6 +432,9 @@ void add_decision(const LogField& field, double number, double page_bytes, KillE
   if (field.name == "score") kill.score = number;
   if (field.name == "oom_score_adj") kill.oom_score_adj = adjustment();
   if (field.name == "chosen") kill.had_asked = true;
+  constexpr std::uint64_t kMaxOrder = 20;  // more than any kernel has
+  if (const auto order = field.name == "order" ? parse_u64(field.value) : std::nullopt; order && *order <= kMaxOrder)
+    kill.piece_bytes = *order == 0 ? 0 : page_bytes * static_cast<double>(1ULL << *order);
   if (field.name == "gfp_mask") kill.is_of_fault = field.value == "0x0";
   if (field.name == "cpuset") kill.cpuset = make_label_text(field.value);
   if (field.name == "allowed_nodes" && kill.nodes.empty()) kill.nodes = field.value;

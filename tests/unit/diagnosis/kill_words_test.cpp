@@ -38,6 +38,10 @@ TEST(KillWords, HaveTheReasonOfTheKernel) {
   kill.requested_by = "httpd";
   kill.gfp = "GFP_KERNEL";
   EXPECT_EQ(decision(kill), "the kernel decided it because it found no memory for httpd (GFP_KERNEL) on the whole machine");
+  kill.piece_bytes = 16384;
+  EXPECT_TRUE(decision(kill).ends_with("it found no 16 KiB in one piece for httpd (GFP_KERNEL) on the whole machine"))
+      << decision(kill);
+  kill.piece_bytes = 0;
   kill.score = 371;
   kill.oom_score_adj = -5;
   EXPECT_TRUE(decision(kill).ends_with("; its score was 371, its oom_score_adj was -5")) << decision(kill);
