@@ -74,6 +74,34 @@ bool is_kept_from_reclaim(const Evidence& evidence) {
 /// Caches of caches. There are about two hundred, unless, before 5.9, each control group has its own.
 bool is_of_groups(std::string_view cache) { return cache == "kmem_cache" || cache == "kmem_cache_node"; }
 
+/// Slab that cannot be reclaimed while memory is short, if no single cache explains it: it is in many, or in caches that
+/// slabinfo omits. `most`: the largest that is known. Returns whether it was found.
+bool look_at_sum(const Evidence& evidence, const Cause& cause, const TypeEvidence* most, Findings& found) {
+  constexpr double kLargeSum = 0.25;
+  constexpr double kLow = 0.05;  // like memory_low
+  const auto sum = evidence.part("slab_unreclaimable");
+  if (!sum || !evidence.available_bytes || evidence.share(*sum) < kLargeSum) return false;
+  if (evidence.share(*evidence.available_bytes) >= kLow || (most != nullptr && *most->bytes >= *sum / 2)) return false;
+  Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                                 "Slab that cannot be reclaimed takes " + bytes_text(*sum) + ", " +
+                                     percent_text(evidence.share(*sum)) + " of all memory");
+  finding.fact({.text = percent_text(evidence.share(*evidence.available_bytes)) + " of memory is available",
+                .source = "memstat_memory_available_bytes",
+                .value = evidence.available_bytes});
+  if (most != nullptr) {
+    finding.fact(
+        {.text = "the largest cache in slabinfo, " + short_name(most->name, 30) + ", has " + bytes_text(*most->bytes),
+         .source = "slab/" + std::string(most->name),
+         .value = most->bytes});
+  }
+  finding.bytes = *sum;
+  finding.is_about("account", "slab_unreclaimable")
+      .leads_to("A driver, a file system, or control groups that were removed hold it.")
+      .then("slabtop -o -s c | head -20");
+  name_holder(evidence, kKernelMemory, Holds::kNow, *sum / 3, finding);
+  return true;
+}
+
 /// Caches that reclaim cannot or does not shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_kept = is_kept_from_reclaim(evidence);
@@ -82,7 +110,7 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
     if (cache.allocator != Allocator::kSlab || !cache.bytes || (most != nullptr && *cache.bytes <= *most->bytes)) continue;
     if (is_kept || !is_cache(cache.allocator, cache.name)) most = &cache;
   }
-  if (most == nullptr) return;
+  if (look_at_sum(evidence, cause, most, found) || most == nullptr) return;
   const double gained = most->bytes_change.recent;
   const bool is_sudden = evidence.share(gained) >= kSuddenlyLargeCache;
   const std::vector<const TypeEvidence*> together = leaked_with(evidence, *most);
@@ -267,11 +295,12 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kSlabNeeds[] = {"slab/*"};
-constexpr std::string_view kCacheUses[] = {kGroupKernel, kDirect, "account/slab_reclaimable"};
+constexpr std::string_view kCacheUses[] = {kGroupKernel, kDirect, "account/slab_reclaimable", "account/slab_unreclaimable"};
 constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
 constexpr std::string_view kLargeUses[] = {kGroupKernel, kLogEvents};
 constexpr std::string_view kLargeSymptoms[] = {"memory_growth", "page_allocation_failed"};
+constexpr std::string_view kSumSymptoms[] = {"memory_low"};
 constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
 constexpr std::string_view kNameUses[] = {kReclaimable.metric};
 constexpr std::string_view kRcuNeeds[] = {"table/dentries"};
@@ -295,6 +324,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .needs = kSlabNeeds,
           .uses = kCacheUses,
+          .explains = kSumSymptoms,
           .runbook = "MemstatLeakSuspected",
           .look = look_at_large_cache},
     Cause{.name = "kmalloc_large",

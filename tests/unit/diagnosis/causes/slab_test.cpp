@@ -206,5 +206,22 @@ TEST(Slab, ACacheThatGainedMuchIsLargeBeforeItIsATwentieth) {
   EXPECT_EQ(machine.words(), "notable slab_large");
 }
 
+TEST(Slab, TheSumOfManyCachesIsLargeWhereMemoryIsShort) {
+  EvidenceOfMachine machine;
+  const double total = machine.evidence.total_bytes;
+  machine.part("slab_unreclaimable", 0.6 * total);
+  machine.type(Allocator::kSlab, "kernfs_node_cache").bytes = 0.04 * total;
+  machine.evidence.available_bytes = 0.2 * total;
+  EXPECT_EQ(machine.words(), "") << "there is room";
+  machine.evidence.available_bytes = 0.04 * total;
+  ASSERT_EQ(machine.words(), "wasteful slab_large");
+  const Finding found = machine.find()[0];
+  EXPECT_TRUE(found.headline.starts_with("Slab that cannot be reclaimed takes ")) << found.headline;
+  EXPECT_EQ(found.explains.size(), 1U) << "that memory is low";
+  EXPECT_NE(found.facts.at(1).text.find("kernfs_node_cache"), std::string::npos);
+  machine.evidence.types[0].bytes = 0.4 * total;
+  EXPECT_NE(machine.words().find("notable slab_large"), std::string::npos) << "one cache has most of it";
+}
+
 }  // namespace
 }  // namespace memstat::causes::slab
