@@ -5,6 +5,7 @@
 
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
+#include "core/model/type_rules.h"
 
 namespace memstat::causes::large_part {
 namespace {
@@ -36,6 +37,7 @@ struct Part {
 
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
 constexpr std::string_view kOtherWired = "wired_other";
+constexpr std::string_view kOwn = "kmem";
 
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost", "memory_low",     "memory_stalls", "direct_reclaim",
                                                  "swap_thrash", "reclaim_thrash", "swap_full"};
@@ -256,13 +258,13 @@ constexpr std::array kParts{
          .next = "kldstat; top -b -o res | head -20",
          .needs = {"account/wired_other"}},
     Part{.name = "kernel_memory_large",
-         .part = "kmem",
+         .part = kOwn,
          .system = CauseSystem::kFreeBsd,
-         .share = 0.8,
+         .share = 0.5,
          .needs_short = 0.1,
          .severity = Severity::kWasteful,
-         .headline = "The kernel's own memory takes ",
-         .effect = "The part that is not the ZFS cache is a leak or the effect of a setting.",
+         .headline = "The kernel's own memory without the ZFS cache takes ",
+         .effect = "It is a leak, or the effect of a setting.",
          .next = "vmstat -z -H | sort -k3 -rn | head",
          .needs = {"account/kmem"}},
 };
@@ -346,9 +348,30 @@ void name_mount(const MetricEvidence& mount, Finding& finding) {
              .value = mount.value});
 }
 
+/// The zone, or malloc type, with the most of the kernel's own memory on FreeBSD; nullptr: none has half of it.
+const TypeEvidence* largest_own(const Evidence& evidence, double bytes) {
+  const auto is_most = [&](const TypeEvidence& type) {
+    return (type.allocator == Allocator::kUma || type.allocator == Allocator::kMalloc) &&
+           !is_container(type.allocator, type.name) && !is_cache(type.allocator, type.name) &&
+           type.bytes.value_or(0) >= bytes / 2;
+  };
+  const auto found = std::find_if(evidence.types.begin(), evidence.types.end(), is_most);
+  return found == evidence.types.end() ? nullptr : &*found;
+}
+
+void name_own(const TypeEvidence& type, Finding& finding) {
+  finding.headline += ", most of it " + short_name(type.name);
+  finding.is_about(to_string(type.allocator), type.name)
+      .fact({.text = short_name(type.name) + " has " + bytes_text(*type.bytes) + " in " +
+                     count_text(type.objects.value_or(0)) + " objects",
+             .source = std::string(to_string(type.allocator)) + "/" + std::string(type.name),
+             .value = type.bytes});
+}
+
 std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
   if (part.part == kOtherWired) return other_wired(evidence);
   const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
+  if (bytes && part.part == kOwn) return *bytes - evidence.value("memstat_zfs_arc_bytes").value_or(0);
   return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
 }
 
@@ -464,6 +487,8 @@ void look_at_part(const Evidence& evidence, const Cause& cause, const Part& part
   finding.is_about("account", part.part).leads_to(part.effect);
   finding.then(next_step(evidence, part));
   if (caller != nullptr) name_caller(*caller, finding);
+  if (const TypeEvidence* const own = part.part == kOwn ? largest_own(evidence, *bytes) : nullptr; own != nullptr)
+    name_own(*own, finding);
   if (part.name == "vmalloc_large" && caller == nullptr && may_be_of_bpf(evidence, *bytes)) finding.inspection = "bpf";
   if (mount != nullptr) name_mount(*mount, finding);
   if (part.charged != nullptr) name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);

@@ -287,6 +287,14 @@ TEST(LargePart, KernelMemoryIsInZonesOrWiredBesideThem) {
   machine.part("kmem", 0.9 * total);
   ASSERT_EQ(machine.words(), "wasteful kernel_memory_large");
   EXPECT_EQ(machine.find()[0].about[0].type, "kmem");
+  TypeEvidence& zone = machine.type(Allocator::kUma, "NAMEI");
+  zone.bytes = 0.7 * total;
+  EXPECT_TRUE(machine.find()[0].headline.ends_with(" of all memory, most of it NAMEI")) << machine.find()[0].headline;
+  zone.name = "dnode_t";
+  EXPECT_FALSE(machine.find()[0].headline.ends_with("dnode_t")) << "a cache";
+  machine.evidence.types.clear();
+  machine.metric("memstat_zfs_arc_bytes", 0.6 * total);
+  EXPECT_EQ(machine.words(), "") << "it is mostly the cache";
   machine.evidence.metrics.clear();
   machine.part("kmem", 0.1 * total);
   machine.part("wired_other", 0.8 * total);
