@@ -113,7 +113,11 @@ struct CaptureConfig {
 
 /// Where captures of incidents are kept.
 struct IncidentsConfig {
+#if defined(__FreeBSD__)
+  static constexpr std::string_view kDirectory = "/var/db/memstatd/incidents";  // hier(7)
+#else
   static constexpr std::string_view kDirectory = "/var/lib/memstatd/incidents";
+#endif
 
   std::string directory{kDirectory};                  ///< "": none are kept
   std::uint64_t max_bytes = std::uint64_t{20} << 20;  ///< of all files; the oldest are deleted first; never 0

@@ -212,7 +212,9 @@ class Candidate {
       polls_.emplace(poll, Span{.first = ordinal, .last = ordinal});
     }
     polls_.find(poll)->second.last = ordinal;
-    if (auto added = add_member(*seen_, archive_, path, member, {}); !added) return added;
+    // The content, of which packed sysctls are made files, is read when the poll is.
+    auto seen = member.kind == FileKind::kFile ? seen_->add_file(path, {}) : add_member(*seen_, archive_, path, member, {});
+    if (!seen) return seen;
     if (is_in_index(path)) return add_member(*index_, archive_, path, member, member.bytes);
     return index_->add_directory(poll);
   }

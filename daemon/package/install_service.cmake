@@ -48,9 +48,12 @@ endif()
 
 # Keep a configuration that was edited.
 set(name memstatd.yaml)
+file(READ "${MEMSTAT_SOURCE}/config/memstatd.yaml" shipped)
+if(MEMSTAT_SYSTEM STREQUAL "FreeBSD")
+  string(REPLACE "/var/lib/memstatd/" "/var/db/memstatd/" shipped "${shipped}")  # the default there, in config.h
+endif()
 if(EXISTS "$ENV{DESTDIR}${configuration}")
   file(READ "$ENV{DESTDIR}${configuration}" installed)
-  file(READ "${MEMSTAT_SOURCE}/config/memstatd.yaml" shipped)
   if(NOT installed STREQUAL shipped)
     set(name memstatd.yaml.new)
     message(STATUS "Kept ${configuration}; the default is in the same directory as ${name}")
@@ -58,3 +61,4 @@ if(EXISTS "$ENV{DESTDIR}${configuration}")
 endif()
 file(INSTALL DESTINATION "${MEMSTAT_SYSCONFDIR}/memstatd" TYPE FILE PERMISSIONS ${readable} RENAME ${name}
      FILES "${MEMSTAT_SOURCE}/config/memstatd.yaml")
+file(WRITE "$ENV{DESTDIR}${MEMSTAT_SYSCONFDIR}/memstatd/${name}" "${shipped}")

@@ -131,6 +131,18 @@ class Stories(unittest.TestCase):
         self.assertIn("Who: the victim", told.stdout)
         self.assertIn("mem 10.00%, swap 10.00%", flat(told.stdout))
 
+    def test_of_freebsd_is_told_from_its_packed_sysctls(self):
+        with self.replay(os.path.join(program.SOURCE_DIR, "tests", "fixtures", "freebsd_live", "killed.tar.zst")) as daemon:
+            daemon.wait_log("the replay has ended")
+            program.wait_until(self.files, lambda: "an incident\n" + daemon.log)
+        listed = json.loads(ctl.output("incidents", "--from", self.kept, "--json"))["incidents"]
+        kill = next(number for number, one in enumerate(listed, 1) if one["cause"].startswith("freebsd_oom"))
+        self.assertRegex(listed[kill - 1]["killed"], r"^\S+ \(pid \d+\)$")
+        self.assertEqual(listed[kill - 1]["killer"], "kernel")
+        told = self.why(str(kill))
+        self.assertEqual(told.stderr, "")
+        self.assertIn("The kernel killed", told.stdout)
+
     def test_begins_with_its_own_finding_although_another_follows(self):
         grown = [incident_captures.poll(), incident_captures.poll(open_files=1000), incident_captures.poll(open_files=1000, kills=1)]
         with self.replay(incident_captures.write(self.path("capture"), grown)) as daemon:

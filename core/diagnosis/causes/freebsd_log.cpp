@@ -86,7 +86,9 @@ void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found
   finding.is_about(kAccountAllocator, "active");
   finding.fact(fact_of(evidence, kills, "kill", kLogged));
   std::string victims = (recent == 1 ? "the victim was " : "the first victim was ") + victim;
-  if (recent > 1) victims += ", the last " + short_name(last.command) + " (pid " + std::to_string(last.pid) + ")";
+  finding.killed = short_name(last.command) + " (pid " + std::to_string(last.pid) + ")";
+  finding.killer = "kernel";
+  if (recent > 1) victims += ", the last " + finding.killed;
   finding.fact({.text = std::move(victims), .source = "freebsd_kernel_log"});
   finding.by("process", victim);
   finding.is_paused = has_paused(evidence, kLogged, [](const auto& one) { return one.labels[0] == "oom_kill"; });

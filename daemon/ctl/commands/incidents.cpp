@@ -31,7 +31,7 @@ constexpr auto kIncidentOptions =
     joined(std::array{valued(
                "--from", "DIRECTORY|URL",
                "A directory of incidents, or a running memstatd; by default the one on\nthis machine, or without it "
-               "/var/lib/memstatd/incidents",
+               "the directory of the configuration's default",
                [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_from_anywhere)},
            kReportOptions);
 

@@ -7,6 +7,7 @@
 
 #include "core/base/unique_fd.h"
 #include "core/capture/files.h"
+#include "core/capture/packed_sysctls.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/raw_tar.h"
@@ -110,6 +111,23 @@ TEST_F(Archive, RefusesHardLinksDevicesPipesAndTwins) {
   expect_refused(Tar().add_basics().add("000000/fs/x", "", '3'), "neither");
   expect_refused(Tar().add_basics().add("000000/fs/x", "", '6'), "neither");
   expect_refused(Tar().add_basics().add("000000/fs/x", "1").add("000000/fs/x", "2"), "twice");
+}
+
+TEST_F(Archive, HasTheSysctlsThatAPollHasInOneFile) {
+  std::string packed;
+  SysctlPacker packer(packed);
+  packer.add("kern.x", "abc");
+  packer.add("vm.y", std::string(100, '\0'));
+  const auto opened = open_bytes(Tar().add_basics().add("000000/sysctls", packed).finished());
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  Buffer out;
+  ASSERT_TRUE((*opened)->read_sysctl("kern.x", out, 0));
+  EXPECT_EQ(out.view(), "abc");
+  ASSERT_TRUE((*opened)->read_sysctl("vm.y", out, 0));
+  EXPECT_EQ(out.view(), std::string(100, '\0'));
+  const auto cut = open_bytes(Tar().add_basics().add("000000/sysctls", packed.substr(0, packed.size() - 1)).finished());
+  ASSERT_TRUE(cut) << to_string(cut.error());
+  EXPECT_TRUE(fails((*cut)->read_sysctl("kern.x", out, 0), ErrorCode::kData));
 }
 
 TEST_F(Archive, RefusesMoreThanTheLimits) {

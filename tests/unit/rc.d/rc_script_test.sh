@@ -127,7 +127,7 @@ while :; do read -r nothing <>"$TMP/never.$$"; done
 EOF
 chmod +x "$tmp/daemon" "$tmp/memstatd"
 
-sed -e "s|^\. /etc/rc\.subr|. $tmp/rc.subr|" -e "s|/usr/sbin/daemon|$tmp/daemon|" -e "s|/var/run|$tmp/run|" "$script" >"$tmp/service"
+sed -e "s|^\. /etc/rc\.subr|. $tmp/rc.subr|" -e "s|/usr/sbin/daemon|$tmp/daemon|" -e "s|/var/run|$tmp/run|" -e "s|/var/db|$tmp/db|" "$script" >"$tmp/service"
 export TMP="$tmp"
 
 # ---- helpers -------------------------------------------------------------------------------------------------------------------
@@ -191,6 +191,7 @@ expect_no_out "is valid"  # a boot prints nothing if all is well
 wait_for child_runs
 expect_log "memstatd --check-config --config $tmp/memstatd.yaml --interval 30s"
 expect_log "memstatd --config $tmp/memstatd.yaml --interval 30s"
+[ -d "$tmp/db/memstatd" ] || fail "the directory in which memstatd makes that of incidents"
 expect_log "restart delay 7"
 expect_log "protect -d -i -p $(cat "$tmp/run/memstatd.pid")"
 [ "$(head -n 1 "$tmp/log" | cut -d' ' -f1-2)" = "memstatd --check-config" ] || fail "the configuration is not checked first"
