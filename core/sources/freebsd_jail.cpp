@@ -22,8 +22,8 @@ constexpr std::string_view kName = "freebsd_jail";
 
 constexpr SystemMetric kJailBytes = gauge_metric(
     "memstat_jail_bytes", Tier::kDefault,
-    "Bytes that the processes of a jail have now, by the resource's name in rctl(8): swapuse (reserved, not written), "
-    "memorylocked, shmsize.",
+    "Bytes that the processes of a jail have now, by the resource's name in rctl(8): vmemoryuse (address space), swapuse "
+    "(reserved, not written), memorylocked, shmsize.",
     {"jail", "resource"});
 
 constexpr SystemMetric kJailObjects =
@@ -58,9 +58,9 @@ struct Resource {
   std::string_view resource;
   const SystemMetric& metric;
 };
-constexpr Resource kResources[] = {{"swapuse", kJailBytes}, {"memorylocked", kJailBytes},
-                                   {"shmsize", kJailBytes}, {"openfiles", kJailObjects},
-                                   {"nthr", kJailObjects},  {"pseudoterminals", kJailObjects}};
+constexpr Resource kResources[] = {
+    {"vmemoryuse", kJailBytes},  {"swapuse", kJailBytes}, {"memorylocked", kJailBytes},     {"shmsize", kJailBytes},
+    {"openfiles", kJailObjects}, {"nthr", kJailObjects},  {"pseudoterminals", kJailObjects}};
 
 constexpr std::string_view kDeny = "deny";
 
@@ -191,7 +191,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kAddressSpace, "vmemoryuse of rctl_get_racct(2), or ki_size of its processes in kern.proc.proc"},
     {Field::kBytesLimit, "lowest memoryuse:deny of rctl_get_rules(2)"},
     {Field::kCountLimit, "lowest maxproc:deny of rctl_get_rules(2)"},
-    {kJailBytes, "swapuse, memorylocked, shmsize of rctl_get_racct(2)"},
+    {kJailBytes, "vmemoryuse, swapuse, memorylocked, shmsize of rctl_get_racct(2), or vmemoryuse as above"},
     {kJailObjects, "openfiles, nthr, pseudoterminals of rctl_get_racct(2), or ki_numthreads of its processes"},
     {kJailLimit, "rctl_get_rules(2)"},
     {kJails, "jails of security.jail.list that are alive"},

@@ -360,7 +360,7 @@ def view(table, _):
 
 # What rctl(8) counts of a jail, by the metric that has it; FIGURES are figures of its type.
 FIGURES = {"memoryuse": "bytes", "maxproc": "objects", "vmemoryuse": "address_space_bytes"}
-RESOURCES = {"swapuse": "bytes", "memorylocked": "bytes", "shmsize": "bytes", "openfiles": "objects", "nthr": "objects", "pseudoterminals": "objects"}
+RESOURCES = {"vmemoryuse": "bytes", "swapuse": "bytes", "memorylocked": "bytes", "shmsize": "bytes", "openfiles": "objects", "nthr": "objects", "pseudoterminals": "objects"}
 
 
 def jails(table, _):

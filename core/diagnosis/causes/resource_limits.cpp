@@ -133,7 +133,9 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (answer == nullptr) return;
   Subjects subjects;
   for (const Holder& row : answer->holders) {
-    if (!row.group.starts_with(kJail) || !evidence.has(kJailsCounted)) take_row(row, subjects);
+    const bool is_told = row.group.starts_with(kJail) && evidence.has(kJailsCounted) &&
+                         used_by_jail(evidence, std::string_view(row.group).substr(kJail.size()), row.name);
+    if (!is_told) take_row(row, subjects);
   }
   add_subjects(subjects, answer, cause, found);
 }
@@ -144,7 +146,7 @@ constexpr std::string_view kNeedsOfJails[] = {kJailsCounted};
 constexpr std::string_view kUsesOfJails[] = {kJailLimit, kJailAmounts[0], kJailAmounts[1]};
 constexpr std::array kCauses{
     Cause{.name = "resource_limit_full",
-          .looks_for = "A user, a login class or, where memstatd cannot count it, a jail has reached a limit of rctl(8).",
+          .looks_for = "A user, a login class or, where memstatd does not count it, a jail has reached a limit of rctl(8).",
           .system = CauseSystem::kFreeBsd,
           .needs = kNeeds,
           .uses = kUses,

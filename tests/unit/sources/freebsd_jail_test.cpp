@@ -25,10 +25,11 @@ TEST_F(FreeBsdJail, HasWhatTheKernelCountsAndTheLowestLimits) {
   EXPECT_EQ(words(kTable, {Field::kBytes, Field::kBytesLimit, Field::kCount, Field::kCountLimit, Field::kAddressSpace}),
             "www: 8192/-/3/10/65536; a b: 4096/-/1/-/8192");
   const std::map<std::string, std::uint64_t> expected = {
-      {"jail_bytes{www,swapuse}", 4096},  {"jail_objects{www,openfiles}", 12},
-      {"jail_objects{www,nthr}", 5},      {"jail_limit{www,maxproc,deny}", 10},
-      {"jail_limit{www,maxproc,log}", 9}, {"jail_limit{www,memoryuse,deny}", 0},
-      {"jail_objects{a b,nthr}", 1},      {"jails", 2}};
+      {"jail_bytes{www,swapuse}", 4096},    {"jail_bytes{www,vmemoryuse}", 65536},
+      {"jail_bytes{a b,vmemoryuse}", 8192}, {"jail_objects{www,openfiles}", 12},
+      {"jail_objects{www,nthr}", 5},        {"jail_limit{www,maxproc,deny}", 10},
+      {"jail_limit{www,maxproc,log}", 9},   {"jail_limit{www,memoryuse,deny}", 0},
+      {"jail_objects{a b,nthr}", 1},        {"jails", 2}};
   EXPECT_EQ(statistics_of(reader_.staging), expected);
 }
 

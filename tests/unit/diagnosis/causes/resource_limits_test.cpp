@@ -65,9 +65,10 @@ TEST(ResourceLimits, OfAJailAreSaidOnce) {
   add_jails(machine);
   InspectionAnswer answer;
   answer.question = "group-limits";
-  answer.holders = {row("jail j1", "maxproc", 20, 20), row("user 1001", "maxproc", 20, 20)};
+  answer.holders = {row("jail j1", "maxproc", 20, 20), row("jail j1", "nsem", 5, 5), row("user 1001", "maxproc", 20, 20)};
   machine.evidence.inspections = {answer};
-  EXPECT_EQ(machine.words(), "now resource_limit_full, now jail_limit_full");
+  EXPECT_EQ(machine.words(), "now resource_limit_full, now resource_limit_full, now jail_limit_full");
+  EXPECT_EQ(machine.find()[0].headline, "Jail j1 is at its limit: 5 of 5 nsem") << "memstatd does not count these";
 }
 
 }  // namespace
