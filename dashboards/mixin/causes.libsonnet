@@ -47,8 +47,8 @@ local kinds = {
   groupGrowth: ['cgroup_growth'],
   groupTasks: ['cgroup_tasks_full'],
   quotas: [
-    'epoll_watches_full', 'fanotify_marks_full', 'inotify_instances_full', 'inotify_watches_full', 'key_quota_full', 'mounts_full', 'mqueue_full',
-    'namespaces_full', 'pipe_quota', 'pipes_full', 'process_files_full', 'process_maps_full', 'resource_limit_full', 'user_signals_full',
+    'epoll_watches_full', 'fanotify_marks_full', 'inotify_instances_full', 'inotify_watches_full', 'jail_limit_full', 'key_quota_full', 'mounts_full',
+    'mqueue_full', 'namespaces_full', 'pipe_quota', 'pipes_full', 'process_files_full', 'process_maps_full', 'resource_limit_full', 'user_signals_full',
     'user_tasks_full',
   ],
   // No threshold sees them.
