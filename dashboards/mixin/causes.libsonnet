@@ -24,8 +24,8 @@ local kinds = {
   sockets: ['fragments6_full', 'fragments_full', 'socket_memory_growth', 'tcp_memory_full', 'tcp_pressure', 'tcp_segments_waiting_full', 'udp_memory_full'],
   // A table, a zone or a pool of the machine is full.
   limits: [
-    'aio_full', 'aio_jobs_full', 'commit_limit_full', 'conntrack_full', 'devctl_full', 'files_full', 'ipfw_full', 'mbuf_limit',
-    'message_queues_full', 'messages_full', 'neighbours6_full', 'neighbours_full', 'open_files_full', 'orphans_full', 'pf_full',
+    'aio_full', 'aio_jobs_full', 'commit_limit_full', 'conntrack_full', 'devctl_full', 'files_full', 'ipfw_full', 'jail_limit_full',
+    'mbuf_limit', 'message_queues_full', 'messages_full', 'neighbours6_full', 'neighbours_full', 'open_files_full', 'orphans_full', 'pf_full',
     'pipe_buffers_full', 'processes_full', 'ptys_full', 'semaphore_sets_full', 'semaphores_full', 'shm_segments_full', 'socket_zone_full',
     'sockets_full', 'swap_metadata_full', 'syncache_full', 'sysv_msg_full', 'sysv_sem_full', 'sysv_sem_sets_full', 'sysv_shm_full', 'table_full',
     'tcp_reassembly_full', 'threads_full', 'user_wired_full', 'vnode_waits', 'zone_full',
@@ -47,8 +47,8 @@ local kinds = {
   groupGrowth: ['cgroup_growth'],
   groupTasks: ['cgroup_tasks_full'],
   quotas: [
-    'epoll_watches_full', 'fanotify_marks_full', 'inotify_instances_full', 'inotify_watches_full', 'jail_limit_full', 'key_quota_full', 'mounts_full',
-    'mqueue_full', 'namespaces_full', 'pipe_quota', 'pipes_full', 'process_files_full', 'process_maps_full', 'resource_limit_full', 'user_signals_full',
+    'epoll_watches_full', 'fanotify_marks_full', 'inotify_instances_full', 'inotify_watches_full', 'key_quota_full', 'mounts_full', 'mqueue_full',
+    'namespaces_full', 'pipe_quota', 'pipes_full', 'process_files_full', 'process_maps_full', 'resource_limit_full', 'user_signals_full',
     'user_tasks_full',
   ],
   // No threshold sees them.

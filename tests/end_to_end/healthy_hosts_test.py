@@ -30,6 +30,7 @@ PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-dtmalloc-live": NOW | NOTABLE | {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
     "freebsd-15.0-amd64-2cpu-killed": NOW | {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill", "MemstatThrashing"},
     "freebsd-15.0-amd64-2cpu-scattered": FOUND | {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
+    "freebsd-15.0-jails": FOUND | {"MemstatNearLimit"},  # a jail has all the processes that it may have
     "linux-5.10-evidence-v1": NOTABLE,  # a group is full of programs
     "linux-6.1-evidence": FOUND | NOTABLE | {"MemstatControlGroupTasks"},  # a mount is full, and a group was refused a fork
     "linux-6.1-evidence-v1": FOUND | NOTABLE,

@@ -98,7 +98,11 @@ void add_subject(const Rows& rows, const InspectionAnswer* answer, const Cause& 
                   .value = static_cast<double>(*row->count),
                   .limit = static_cast<double>(*row->limit)});
   }
-  if (answer != nullptr) add_share(*answer, finding);
+  if (answer != nullptr) {
+    add_share(*answer, finding);
+  } else {
+    finding.is_about(to_string(Allocator::kJail), subject.substr(kind + 1));
+  }
   finding.by(subject.substr(0, kind), subject.substr(kind + 1)).leads_to(resource_of(rows.front()->name).effect);
   finding.then("rctl -hu " + shell_word(std::string(subject.substr(0, kind)) + ":" + std::string(subject.substr(kind + 1))))
       .then(answer != nullptr ? "memstatctl who group-limits" : "memstatctl who processes");
@@ -157,7 +161,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kFreeBsd,
           .needs = kNeedsOfJails,
           .uses = kUsesOfJails,
-          .runbook = "MemstatUserQuota",
+          .runbook = "MemstatNearLimit",
           .look = look_at_jails}};
 
 }  // namespace
