@@ -24,8 +24,8 @@ local kinds = {
   sockets: ['fragments6_full', 'fragments_full', 'socket_memory_growth', 'tcp_memory_full', 'tcp_pressure', 'tcp_segments_waiting_full', 'udp_memory_full'],
   // A table, a zone or a pool of the machine is full.
   limits: [
-    'aio_full', 'aio_jobs_full', 'commit_limit_full', 'conntrack_full', 'devctl_full', 'files_full', 'ipfw_full', 'jail_limit_full',
-    'mbuf_limit', 'message_queues_full', 'messages_full', 'neighbours6_full', 'neighbours_full', 'open_files_full', 'orphans_full', 'pf_full',
+    'aio_full', 'aio_jobs_full', 'commit_limit_full', 'conntrack_full', 'devctl_full', 'files_full', 'ipfw_full', 'mbuf_limit',
+    'message_queues_full', 'messages_full', 'neighbours6_full', 'neighbours_full', 'open_files_full', 'orphans_full', 'pf_full',
     'pipe_buffers_full', 'processes_full', 'ptys_full', 'semaphore_sets_full', 'semaphores_full', 'shm_segments_full', 'socket_zone_full',
     'sockets_full', 'swap_metadata_full', 'syncache_full', 'sysv_msg_full', 'sysv_sem_full', 'sysv_sem_sets_full', 'sysv_shm_full', 'table_full',
     'tcp_reassembly_full', 'threads_full', 'user_wired_full', 'vnode_waits', 'zone_full',
@@ -33,7 +33,7 @@ local kinds = {
   // Also about a limit, but not all of the machine fails.
   refusals: [
     'accept_queue_full', 'allocation_waits', 'atomic_failures', 'bounce_buffers_full', 'cma_exhausted', 'conntrack_evicts', 'contiguous_memory_gone',
-    'hugetlb_exhausted', 'inotify_full', 'kmem_soft_limit', 'limit_reached', 'neighbours6_collected', 'neighbours_collected', 'page_allocation_failed',
+    'hugetlb_exhausted', 'inotify_full', 'jail_limit_full', 'kmem_soft_limit', 'limit_reached', 'neighbours6_collected', 'neighbours_collected', 'page_allocation_failed',
     'percpu_failed', 'process_threads_full', 'refused_in_freebsd_log', 'refused_in_log', 'requests_refused', 'slab_allocation_failed', 'syn_cache_full',
     'syn_cache_no_memory', 'table_growth', 'time_wait_full', 'vmalloc_failed', 'zone_cached', 'zswap_full',
   ],
