@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/text.h"
+#include "core/collect/jail_table.h"
 #include "core/collect/sysctl_list.h"
 
 namespace memstat {
@@ -32,12 +33,11 @@ class JailNames {
 
  private:
   void read() {
-    constexpr std::string_view kJails = "security.jail.list";
     is_read_ = true;
     Buffer bytes;
-    if (!view_.read_sysctl(kJails, bytes, 0)) return;
+    if (!view_.read_sysctl(JailTable::kList, bytes, 0)) return;
     // Of an unknown structure, numbers are shown.
-    static_cast<void>(for_each_jail(kJails, bytes.view(), [&](const ExportedJail& jail) {
+    static_cast<void>(for_each_jail(JailTable::kList, bytes.view(), [&](const ExportedJail& jail) {
       names_[jail.number] = make_label_text(jail.name);
       return true;
     }));

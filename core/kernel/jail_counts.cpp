@@ -21,6 +21,10 @@ constexpr std::size_t kMaxName = 256;
 /// A jail has about 700 bytes of counts, and 40 for each rule.
 constexpr std::size_t kMaxReply = std::size_t{16} << 10U;
 
+Error lost() {
+  return make_error(ErrorCode::kTimeout, kCall, "the process that asks as root does not answer; restart memstatd");
+}
+
 }  // namespace
 
 void serve_jail_counts(int socket, KernelView& machine) {
@@ -46,15 +50,13 @@ JailCounts::JailCounts(UniqueFd socket) : socket_(std::move(socket)) {
 
 Result<void> JailCounts::read(std::string_view jail, Buffer& out) {
   const MutexLock lock(mutex_);
-  const Error lost =
-      make_error(ErrorCode::kTimeout, kCall, "the process that asks as root does not answer; restart memstatd");
-  if (is_lost_ || jail.empty() || jail.size() > kMaxName) return lost;
+  if (is_lost_ || jail.empty() || jail.size() > kMaxName) return lost();
   out.resize(kMaxReply);
   std::int32_t failure = 0;
   const bool is_asked = send_packet(socket_.get(), jail);
   const Packet answer = is_asked ? receive_packet(socket_.get(), packet_room(failure), {out.data(), out.size()}) : Packet();
   is_lost_ = answer.state != Packet::State::kWhole || answer.size < sizeof failure;
-  if (is_lost_) return lost;
+  if (is_lost_) return lost();
   out.resize(answer.size - sizeof failure);
   return failure == 0 ? Result<void>() : system_error(kCall, failure);
 }
